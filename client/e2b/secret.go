@@ -1,0 +1,84 @@
+package e2b
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// secret finds a key in text, in the spellings that servers and proxies give
+// back, and masks it (AUT-08).
+type secret struct {
+	forms  []string
+	masked string
+}
+
+// newSecret prepares the forms of a key. Very short keys are not looked for:
+// they would turn up in any text.
+func newSecret(key string) secret {
+	if len(key) < 6 {
+		return secret{}
+	}
+	s := secret{masked: "…"}
+	if len(key) >= 16 {
+		s.masked = key[:4] + "…" + key[len(key)-4:]
+	}
+	forms := []string{
+		key, url.QueryEscape(key), url.PathEscape(key), percentAll(key),
+		hex.EncodeToString([]byte(key)), strings.ToUpper(hex.EncodeToString([]byte(key))),
+	}
+	// Inside a longer text the base64 of the key depends on where it starts
+	// modulo three; the characters that also depend on its neighbours are cut off.
+	for shift := range 3 {
+		padded := append(make([]byte, shift), key...)
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := enc.EncodeToString(padded)
+			from := (shift*8 + 5) / 6
+			to := len(padded) * 8 / 6
+			forms = append(forms, text[from:to])
+		}
+	}
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	s.forms = slices.Compact(forms)
+	return s
+}
+
+// percentAll percent-encodes every byte.
+func percentAll(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte('%')
+		b.WriteString(strings.ToUpper(hex.EncodeToString([]byte{s[i]})))
+	}
+	return b.String()
+}
+
+// mask replaces every form of the key in text.
+func (s secret) mask(text string) string {
+	for _, f := range s.forms {
+		text = replaceFold(text, f, s.masked)
+	}
+	return text
+}
+
+// replaceFold replaces old in text whatever the case of its ASCII letters:
+// percent and hex forms come in both cases.
+func replaceFold(text, old, with string) string {
+	lower, needle := strings.ToLower(text), strings.ToLower(old)
+	if needle == "" || len(lower) != len(text) || !strings.Contains(lower, needle) {
+		return strings.ReplaceAll(text, old, with)
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(lower, needle)
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:i])
+		b.WriteString(with)
+		text, lower = text[i+len(needle):], lower[i+len(needle):]
+	}
+}

@@ -1,0 +1,391 @@
+package isolate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The fork server is a process of this binary that lives in the user namespace
+// of the commands and starts them. PID 1 cannot: entering a user namespace is
+// refused to a process of several threads, and a namespace for each command
+// would keep them from looking at each other's /proc entries.
+//
+// Its commands become children of PID 1 (CLONE_PARENT), which so collects every
+// status. When it is killed (the user may: it is the user's process like any
+// other) PID 1 starts another one, in a new namespace.
+//
+// On the socket, in network byte order: first the limits (two uint64) in, then
+// one byte out when it is ready. A request is a length (uint32), sent along with the three
+// descriptors, and that many bytes: flags, directory, number of arguments,
+// arguments and environment, joined by NUL. The answer is pid, stage and errno
+// (uint32 each).
+
+// userUID and userGID are the ids that a command sees as its own.
+const (
+	userUID  = 1000
+	userGID  = 1000
+	nobodyID = 65534
+)
+
+const (
+	forkFlagTTY = "t"
+	maxRequest  = 16 << 20
+	answerSize  = 12
+	// forkLimit bounds one request; a stopped or starved fork server is replaced.
+	forkLimit = 30 * time.Second
+	forkNudge = 100 * time.Millisecond
+)
+
+// forkServer is PID 1's side. The spawner's lock guards it.
+type forkServer struct {
+	// boot starts the process; it must run on init's first thread.
+	boot func() (pid int, conn *net.UnixConn, err error)
+	pid  int
+	conn *net.UnixConn // nil when none runs
+	// ready is set once it said that it is.
+	ready bool
+}
+
+// gone notes that a process ended that was no command.
+func (f *forkServer) gone(pid int) {
+	if pid == f.pid {
+		f.drop()
+	}
+}
+
+func (f *forkServer) drop() {
+	if f.conn != nil {
+		_ = f.conn.Close()
+		f.conn = nil
+	}
+}
+
+// replace ends a fork server that failed; the next command gets another one.
+func (f *forkServer) replace() {
+	if f.conn != nil {
+		f.drop()
+		_ = syscall.Kill(f.pid, syscall.SIGKILL)
+	}
+}
+
+// ensure starts the fork server if none runs.
+func (f *forkServer) ensure() (err error) {
+	if f.conn == nil {
+		f.ready = false
+		f.pid, f.conn, err = f.boot()
+	}
+	return err
+}
+
+// fork asks for one process. A server that died before it took the request is
+// replaced; one that died later may have started the command, so that is an error.
+func (f *forkServer) fork(c command, stdio [3]*os.File) (int, error) {
+	payload, err := encodeCommand(c)
+	if err != nil {
+		return 0, err
+	}
+	fresh := f.conn == nil
+	pid, err := f.ask(payload, stdio)
+	// The peer was gone, or went with the request unread.
+	if !fresh && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+		f.drop()
+		pid, err = f.ask(payload, stdio)
+	}
+	var fe *forkError
+	if err != nil && !errors.As(err, &fe) {
+		f.replace()
+		err = fmt.Errorf("the sandbox's starter of commands failed: %w", err)
+	}
+	return pid, err
+}
+
+// ask sends one request and waits for the answer.
+func (f *forkServer) ask(payload []byte, stdio [3]*os.File) (int, error) {
+	if err := f.ensure(); err != nil {
+		return 0, err
+	}
+	if !f.ready {
+		if err := f.read(make([]byte, 1)); err != nil {
+			return 0, err
+		}
+		f.ready = true
+	}
+	if err := f.conn.SetWriteDeadline(time.Now().Add(forkLimit)); err != nil {
+		return 0, err
+	}
+	if err := f.send(payload, stdio); err != nil {
+		return 0, err
+	}
+	return f.answer()
+}
+
+func (f *forkServer) send(payload []byte, stdio [3]*os.File) error {
+	fds := make([]int, len(stdio))
+	for i, file := range stdio {
+		fds[i] = int(file.Fd())
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))
+	if _, _, err := f.conn.WriteMsgUnix(head, unix.UnixRights(fds...), nil); err != nil {
+		return err
+	}
+	_, err := f.conn.Write(payload)
+	return err
+}
+
+// read fills b. The user may have stopped the fork server like any process (`kill
+// -STOP -1`), while the spawner waits here with its lock held: it is sent on.
+func (f *forkServer) read(b []byte) error {
+	end := time.Now().Add(forkLimit)
+	for {
+		if err := f.conn.SetReadDeadline(time.Now().Add(forkNudge)); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(f.conn, b)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) {
+			return err
+		}
+		if err := ignoreGone(syscall.Kill(f.pid, syscall.SIGCONT)); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *forkServer) answer() (int, error) {
+	var b [answerSize]byte
+	if err := f.read(b[:]); err != nil {
+		return 0, err
+	}
+	pid := binary.BigEndian.Uint32(b[0:])
+	if stage := forkStage(binary.BigEndian.Uint32(b[4:])); stage != 0 {
+		return 0, &forkError{stage, syscall.Errno(binary.BigEndian.Uint32(b[8:]))}
+	}
+	return int(pid), nil
+}
+
+func encodeCommand(c command) ([]byte, error) {
+	flags := ""
+	if c.tty {
+		flags = forkFlagTTY
+	}
+	parts := append([]string{flags, c.dir, strconv.Itoa(len(c.argv))}, c.argv...)
+	parts = append(parts, c.env...)
+	size := 0
+	for _, p := range parts {
+		if strings.ContainsRune(p, 0) {
+			return nil, &forkError{stageExec, syscall.EINVAL}
+		}
+		size += len(p) + 1
+	}
+	if size > maxRequest {
+		return nil, &forkError{stageExec, syscall.E2BIG}
+	}
+	return []byte(strings.Join(parts, "\x00")), nil
+}
+
+func decodeCommand(b []byte) (command, error) {
+	parts := strings.Split(string(b), "\x00")
+	if len(parts) < 4 {
+		return command{}, errors.New("request too short")
+	}
+	n, err := strconv.Atoi(parts[2])
+	if err != nil || n < 1 || n > len(parts)-3 {
+		return command{}, errors.New("request with a bad count")
+	}
+	return command{tty: parts[0] == forkFlagTTY, dir: parts[1], argv: parts[3 : 3+n], env: parts[3+n:]}, nil
+}
+
+// bootForkServer starts a fork server in a user namespace of its own, with id
+// 0 of this one as uid 1000. It is not ready yet on return. sysctl is this
+// namespace's user.max_user_namespaces: it is 0 at all other times, so that the
+// sandbox's programs cannot make one and be root in it.
+func bootForkServer(sysctl *os.File, l Limits) (int, *net.UnixConn, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, nil, fmt.Errorf("make a socket: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "fork server")
+	defer theirs.Close()
+	conn, err := unixConn(fds[0])
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, err := sysctl.WriteAt([]byte("16\n"), 0); err != nil {
+		return 0, nil, errors.Join(fmt.Errorf("allow a user namespace: %w", err), conn.Close())
+	}
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{spawnerName}, &syscall.ProcAttr{
+		Dir:   "/",
+		Env:   []string{"GOMAXPROCS=1"},
+		Files: []uintptr{0, 1, 2, theirs.Fd()},
+		Sys: &syscall.SysProcAttr{
+			Setsid:      true,
+			Cloneflags:  unix.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: userUID, HostID: 0, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: userGID, HostID: 0, Size: 1}},
+		},
+	})
+	if _, werr := sysctl.WriteAt([]byte("0\n"), 0); werr != nil {
+		err = errors.Join(err, fmt.Errorf("forbid user namespaces: %w", werr))
+	}
+	if err != nil {
+		return 0, nil, errors.Join(fmt.Errorf("start the fork server: %w", err), conn.Close())
+	}
+	hello := binary.BigEndian.AppendUint64(nil, l.OpenFiles)
+	hello = binary.BigEndian.AppendUint64(hello, l.Processes)
+	if _, err := conn.Write(hello); err != nil {
+		return 0, nil, errors.Join(fmt.Errorf("talk to the fork server: %w", err), conn.Close())
+	}
+	return pid, conn, nil
+}
+
+// unixConn makes a connection of an owned descriptor.
+func unixConn(fd int) (*net.UnixConn, error) {
+	f := os.NewFile(uintptr(fd), "socket")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, fmt.Errorf("use a socket: %w", err)
+	}
+	uc, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(errors.New("not a unix socket"), c.Close())
+	}
+	return uc, nil
+}
+
+// spawnerMain is the fork server's process. It ends with its socket.
+func spawnerMain() int {
+	closeOnExec()
+	conn, err := unixConn(fdConfig)
+	if err != nil {
+		return fail("fork server", err)
+	}
+	var hello [16]byte
+	if _, err := io.ReadFull(conn, hello[:]); err != nil {
+		return fail("fork server", err)
+	}
+	if err := becomeUser(binary.BigEndian.Uint64(hello[:]), binary.BigEndian.Uint64(hello[8:])); err != nil {
+		return fail("fork server", err)
+	}
+	if _, err := conn.Write([]byte{1}); err != nil {
+		return fail("fork server", err)
+	}
+	for {
+		if err := serveFork(conn); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0
+			}
+			return fail("fork server", err)
+		}
+	}
+}
+
+// becomeUser gives this process what its commands are to inherit.
+func becomeUser(files, processes uint64) error {
+	takeSignals()
+	// Best effort: a host may not allow a lower score than the inherited one.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("0"), 0)
+	if err := limitFiles(files); err != nil {
+		return err
+	}
+	if countsPerNamespace() {
+		lim := syscall.Rlimit{Cur: processes, Max: processes}
+		if err := syscall.Setrlimit(unix.RLIMIT_NPROC, &lim); err != nil {
+			return fmt.Errorf("limit processes: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("set non-dumpable: %w", err)
+	}
+	return nil
+}
+
+// countsPerNamespace reports whether RLIMIT_NPROC counts in this user namespace
+// alone. Kernels before 5.14 count everything that the user runs on the machine.
+func countsPerNamespace() bool {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 14
+}
+
+// serveFork answers one request.
+func serveFork(conn *net.UnixConn) error {
+	head := make([]byte, 4)
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	n, oobn, _, _, err := conn.ReadMsgUnix(head, oob)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return io.EOF
+	}
+	if _, err := io.ReadFull(conn, head[n:]); err != nil {
+		return err
+	}
+	fds, err := receivedFDs(oob[:oobn])
+	for _, fd := range fds {
+		defer func() { _ = unix.Close(fd) }()
+	}
+	if err != nil {
+		return err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size > maxRequest {
+		return errors.New("request too long")
+	}
+	payload := make([]byte, size)
+	if _, err := io.ReadFull(conn, payload); err != nil {
+		return err
+	}
+	c, err := decodeCommand(payload)
+	if err != nil {
+		return err
+	}
+	pid, err := forkCommand(c, [3]uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])}, unix.CLONE_PARENT)
+	var stage forkStage
+	var errno syscall.Errno
+	var fe *forkError
+	if errors.As(err, &fe) {
+		stage, errno = fe.stage, fe.errno
+	}
+	out := binary.BigEndian.AppendUint32(nil, uint32(pid))
+	out = binary.BigEndian.AppendUint32(out, uint32(stage))
+	out = binary.BigEndian.AppendUint32(out, uint32(errno))
+	_, err = conn.Write(out)
+	return err
+}
+
+// receivedFDs takes the three descriptors out of a control message.
+func receivedFDs(oob []byte) ([]int, error) {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, fmt.Errorf("control message: %w", err)
+	}
+	var fds []int
+	for _, m := range msgs {
+		got, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return fds, fmt.Errorf("control message: %w", err)
+		}
+		fds = append(fds, got...)
+	}
+	if len(fds) != 3 {
+		return fds, fmt.Errorf("%d descriptors instead of 3", len(fds))
+	}
+	return fds, nil
+}

@@ -1,0 +1,106 @@
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"abxdash/client/local/envd"
+)
+
+// upNamespace builds the root and starts the fork server meanwhile: both take
+// about as long.
+func (in *initProc) upNamespace() error {
+	// Keys of the host's session must not be possessed here.
+	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
+		return fmt.Errorf("leave the session's keyring: %w", errno)
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("set non-dumpable: %w", err)
+	}
+	home, err := takeHome()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(home) }()
+	if err := ownProc(); err != nil {
+		return err
+	}
+	// Opened before /proc/sys becomes read-only.
+	sysctl, err := os.OpenFile("/proc/sys/user/max_user_namespaces", os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	fs := &forkServer{}
+	if fs.pid, fs.conn, err = bootForkServer(sysctl, in.cfg.Limits); err != nil {
+		return err
+	}
+	if err := buildRoot(in.cfg, home); err != nil {
+		return err
+	}
+	if err := hostAndNetwork(in.cfg); err != nil {
+		return err
+	}
+	fs.boot = func() (pid int, conn *net.UnixConn, err error) {
+		err = in.onFirstThread(context.Background(), func() error {
+			pid, conn, err = bootForkServer(sysctl, in.cfg.Limits)
+			return err
+		})
+		return pid, conn, err
+	}
+	in.sp = newSpawner(fs, envd.User{Name: UserName, UID: userUID, GID: userGID, Home: HomePath, Shell: loginShell()})
+	in.sp.others = fs.gone
+	in.startReaper()
+	return nil
+}
+
+// hostAndNetwork sets the name and brings loopback up.
+func hostAndNetwork(cfg initConfig) error {
+	if err := unix.Sethostname([]byte(hostname(cfg))); err != nil {
+		return fmt.Errorf("set the host name: %w", err)
+	}
+	if cfg.Network == NetworkHost {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	req, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	return nil
+}
+
+// adoptOrphans makes this process the new parent of orphaned descendants, and
+// the limit of what they can gain.
+func adoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of descendants: %w", err)
+	}
+	return nil
+}
+
+// closeOnExec keeps every inherited descriptor but 0 to 2 from the commands.
+func closeOnExec() {
+	err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // kernels before 5.11
+		for fd := 3; fd < 1024; fd++ {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+func setCloneflags(a *syscall.SysProcAttr, flags uintptr) { a.Cloneflags = flags }

@@ -1,0 +1,46 @@
+//go:build !linux && !darwin
+
+package isolate
+
+import (
+	"context"
+	"runtime"
+
+	"abxdash/client"
+)
+
+// Launcher starts sandboxes. There is none on this system.
+type Launcher struct{}
+
+// NewLauncher fails with E8004: local sandboxes need Linux or macOS.
+func NewLauncher() (*Launcher, error) { return nil, unsupported() }
+
+// Close does nothing.
+func (l *Launcher) Close() error { return nil }
+
+// Start fails with E8004.
+func (l *Launcher) Start(context.Context, Config) (*Sandbox, error) { return nil, unsupported() }
+
+// Probe fails with E8004.
+func (l *Launcher) Probe(context.Context, client.Isolation) (Result, error) {
+	return Result{}, unsupported()
+}
+
+// KillByIdentity fails with E8004.
+func KillByIdentity(context.Context, client.Isolation, Identity) error { return unsupported() }
+
+// IsInit is always false.
+func IsInit() bool { return false }
+
+// InitMain is never called.
+func InitMain() {}
+
+func (s *Sandbox) kill(context.Context) error { return unsupported() }
+
+func unsupported() *client.Error {
+	return &client.Error{
+		Op: "local sandbox", Provider: "local", Code: client.CodeUnsupported, Kind: client.ErrUnsupported,
+		Message: "local sandboxes need Linux or macOS, this is " + runtime.GOOS,
+		Hint:    "use a remote provider",
+	}
+}

@@ -1,0 +1,394 @@
+//go:build linux || darwin
+
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"abxdash/client"
+)
+
+// Launcher starts sandboxes. It owns one operating-system thread: the kernel
+// kills a sandbox of level namespace when the thread that started it ends.
+type Launcher struct {
+	jobs   chan func()
+	closed chan struct{}
+	ended  chan struct{}
+	once   sync.Once
+	self   *selfExe
+	// nsErr is why the thread cannot start sandboxes of level namespace, nil if it can.
+	nsErr error
+	// forcedProcess is set once Probe was told to accept level process.
+	mu            sync.Mutex
+	forcedProcess bool
+}
+
+// NewLauncher starts the thread. Close ends it.
+func NewLauncher() (*Launcher, error) {
+	self, err := openSelf()
+	if err != nil {
+		return nil, &client.Error{Op: "prepare local sandboxes", Provider: "local", Code: client.CodeLocalServer, Err: err}
+	}
+	l := &Launcher{
+		jobs:   make(chan func()),
+		closed: make(chan struct{}),
+		ended:  make(chan struct{}),
+		self:   self,
+	}
+	ready := make(chan struct{})
+	go l.thread(ready)
+	<-ready
+	return l, nil
+}
+
+// thread runs the jobs. It never unlocks its thread, so that the thread ends
+// with it and nothing else inherits what prepareThread did.
+func (l *Launcher) thread(ready chan<- struct{}) {
+	defer close(l.ended)
+	runtime.LockOSThread()
+	l.nsErr = prepareThread()
+	close(ready)
+	for {
+		select {
+		case f := <-l.jobs:
+			f()
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+// do runs f on the launcher's thread and waits for it.
+func (l *Launcher) do(ctx context.Context, f func() error) error {
+	result := make(chan error, 1)
+	select {
+	case l.jobs <- func() { result <- f() }:
+		return <-result
+	case <-l.closed:
+		return errors.New("the launcher is closed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends the thread and with it every sandbox of level namespace that is
+// still running. It is safe to call twice.
+func (l *Launcher) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	<-l.ended
+	return l.self.close()
+}
+
+// Start starts a sandbox and returns when its agent answers. ctx bounds the
+// start only. Errors are *client.Error: E9011 when the level is not to be had,
+// E2000 for anything else.
+func (l *Launcher) Start(ctx context.Context, cfg Config) (*Sandbox, error) {
+	if cfg.Level == "" {
+		cfg.Level = client.IsolationNamespace
+	}
+	if err := l.allowed(cfg.Level); err != nil {
+		return nil, err
+	}
+	if cfg.Listener == nil {
+		return nil, client.Usagef("start a local sandbox", "no listening socket was given")
+	}
+	s, err := l.start(ctx, cfg, false)
+	if err != nil {
+		return nil, &client.Error{Op: "start a local sandbox", Provider: "local", Code: client.CodeCreate, Err: err}
+	}
+	return s, nil
+}
+
+// allowed refuses levels that do not exist here.
+func (l *Launcher) allowed(level client.Isolation) error {
+	const op = "start a local sandbox"
+	switch {
+	case level == client.IsolationNamespace && hasNamespaces:
+		return nil
+	case level != client.IsolationProcess:
+		return unavailable(op, "isolation level "+string(level)+" does not exist here", "")
+	case os.Geteuid() != 0:
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.forcedProcess {
+		return unavailable(op, rootRefusal, rootHint)
+	}
+	return nil
+}
+
+const (
+	rootRefusal = "root without a user namespace is not offered: programs would have every right on this machine"
+	rootHint    = "run as an ordinary user, or ask for the level `process` to accept that"
+)
+
+// start does the work of Start, for a probe too.
+func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox, error) {
+	if err := prepareHome(cfg); err != nil {
+		return nil, err
+	}
+	confR, life, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer confR.Close()
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, life.Close())
+	}
+	defer statusR.Close()
+	defer statusW.Close()
+	stop := context.AfterFunc(ctx, func() {
+		past := time.Unix(1, 0)
+		_ = statusR.SetReadDeadline(past)
+		_ = life.SetWriteDeadline(past)
+	})
+	defer stop()
+
+	s := &Sandbox{level: cfg.Level, life: life, done: make(chan struct{})}
+	if err := l.launch(ctx, s, cfg, confR, statusW); err != nil {
+		s.closeLife()
+		return nil, err
+	}
+	go s.wait()
+	// Only init holds the other ends now, so that its end is seen here.
+	_ = confR.Close()
+	_ = statusW.Close()
+	err = sendConfig(life, initConfig{
+		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
+		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
+		Limits: cfg.Limits.defaults(), Probe: probe,
+	})
+	if answer := readStatus(statusR); answer != nil || err == nil {
+		err = answer // init's own words tell more than a broken pipe
+	}
+	if err == nil {
+		return s, nil
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), killWait)
+	defer cancel()
+	killErr := s.Kill(end)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no answer in time: %w", ctx.Err())
+	} else if errors.Is(err, errNoAnswer) && s.err != nil {
+		err = fmt.Errorf("%w: %w", err, s.err)
+	}
+	return nil, errors.Join(err, killErr)
+}
+
+// killWait bounds how long a failed start waits for its remains to go.
+const killWait = 10 * time.Second
+
+// launch starts init on the launcher's thread.
+func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf, status *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	log := cfg.LogFile
+	if log == nil {
+		log = null
+	}
+	attr := &os.ProcAttr{
+		Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		Files: []*os.File{null, log, log, conf, status},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+	if cfg.Listener != nil {
+		attr.Files = append(attr.Files, cfg.Listener)
+	}
+	return l.do(ctx, func() error {
+		proc, err := l.startProcess(cfg, attr)
+		if err != nil {
+			return err
+		}
+		s.proc = proc
+		s.id.PID = proc.Pid
+		// The process cannot be reaped before wait runs, so the pid is still its own.
+		s.id.StartTime, err = startTime(proc.Pid)
+		if err != nil {
+			_ = proc.Kill()
+			_, _ = proc.Wait()
+		}
+		return err
+	})
+}
+
+// wait owns the exit status of the sandbox's first process.
+func (s *Sandbox) wait() {
+	st, err := s.proc.Wait()
+	if err == nil && !st.Success() {
+		err = errors.New(st.String())
+	}
+	s.err = err
+	s.closeLife()
+	close(s.done)
+}
+
+func (s *Sandbox) kill(ctx context.Context) error {
+	if s.level == client.IsolationNamespace {
+		// The wait for PID 1 ends after that of every other member.
+		if err := s.proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("kill the sandbox: %w", err)
+		}
+	}
+	s.closeLife()
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kill the sandbox: %w", ctx.Err())
+	}
+}
+
+// probeLimit bounds one probe. The real start takes milliseconds; a busy
+// machine has taken a hundred times as long.
+const probeLimit = 10 * time.Second
+
+// Probe finds the strongest level that works here by starting a sandbox that
+// runs `true`. min is the weakest level to accept, "" for any; with it a failed
+// level is an E9011 error instead of a fall-back. As root only `namespace` is
+// offered, unless min is `process`.
+func (l *Launcher) Probe(ctx context.Context, min client.Isolation) (Result, error) {
+	const op = "probe isolation"
+	var res Result
+	if min != "" && rank(min) < 0 {
+		return res, unavailable(op, "isolation level "+string(min)+" is not offered by the local provider", "levels: namespace, process")
+	}
+	if min == client.IsolationProcess {
+		l.mu.Lock()
+		l.forcedProcess = true
+		l.mu.Unlock()
+	}
+	for _, level := range levels {
+		if min != "" && rank(level) < rank(min) {
+			break
+		}
+		err := l.allowed(level)
+		if err == nil {
+			err = l.try(ctx, level)
+		}
+		if err == nil {
+			res.Level = level
+			return res, nil
+		}
+		if ctx.Err() != nil {
+			return res, &client.Error{Op: op, Provider: "local", Code: client.CodeOf(ctx.Err()), Err: ctx.Err()}
+		}
+		res.Tried = append(res.Tried, Attempt{Level: level, Reason: reason(err)})
+	}
+	last := res.Tried[len(res.Tried)-1]
+	for _, t := range res.Tried {
+		if t.Level == client.IsolationNamespace {
+			last = t
+		}
+	}
+	hint := "a weaker level can be allowed in the configuration"
+	if os.Geteuid() == 0 {
+		hint = rootHint
+	}
+	return res, unavailable(op, "isolation level "+string(last.Level)+" is not to be had: "+last.Reason, hint)
+}
+
+// levels are those that exist here, strongest first.
+var levels = [...]client.Isolation{client.IsolationNamespace, client.IsolationProcess}
+
+// rank orders levels, weakest first; -1 is unknown here.
+func rank(l client.Isolation) int {
+	switch l {
+	case client.IsolationProcess:
+		return 0
+	case client.IsolationLandlock:
+		return 1
+	case client.IsolationNamespace:
+		return 2
+	}
+	return -1
+}
+
+// reason is the one line about a failure that people read.
+func reason(err error) string {
+	var e *client.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return client.OneLine(err.Error(), 200)
+}
+
+// try starts a sandbox that runs `true`, and ends it.
+func (l *Launcher) try(ctx context.Context, level client.Isolation) error {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	home, err := os.MkdirTemp("", "abxdash-probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+	s, err := l.start(ctx, Config{ID: "probe", Level: level, Home: home}, true)
+	if err != nil {
+		return err
+	}
+	return s.Kill(ctx)
+}
+
+// KillByIdentity ends a sandbox that another process started: a janitor's
+// work. A process that is gone, or another one by the same pid, is success. At
+// level namespace nothing is left on return; at level process the supervisor is
+// asked to clean up and killed when ctx ends first.
+func KillByIdentity(ctx context.Context, level client.Isolation, id Identity) error {
+	sig := syscall.SIGKILL
+	if level != client.IsolationNamespace {
+		sig = syscall.SIGTERM
+	}
+	if !alive(id) {
+		return nil
+	}
+	if err := signalIdentity(id, sig); err != nil {
+		return fmt.Errorf("kill the sandbox: %w", err)
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for alive(id) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("kill the sandbox: %w", ctx.Err()), signalIdentity(id, syscall.SIGKILL))
+		}
+	}
+	return nil
+}
+
+// alive reports whether the very process still runs. A zombie does not, though
+// at level namespace a zombie appears only when every member is gone.
+func alive(id Identity) bool {
+	t, err := startTime(id.PID)
+	return err == nil && t == id.StartTime && !zombie(id.PID)
+}
+
+// IsInit reports whether this process was started to be part of a sandbox.
+// main and the TestMain of anything that starts sandboxes must then call
+// InitMain before doing anything else.
+func IsInit() bool {
+	return len(os.Args) > 0 && (os.Args[0] == initName || os.Args[0] == spawnerName)
+}
+
+// InitMain plays the part that this process was started for and does not return.
+func InitMain() { os.Exit(initMain(newAgent)) }
+
+// takeSignals gives every signal a handler, so that none is ignored: what is
+// ignored stays ignored in commands, what is handled is at its default there.
+// It also keeps programs of the sandbox from ending this process by a signal.
+func takeSignals() {
+	all := make(chan os.Signal, 1)
+	signal.Notify(all)
+}

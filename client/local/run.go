@@ -1,0 +1,200 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"abxdash/client"
+	"abxdash/client/local/isolate"
+	"abxdash/client/local/server"
+)
+
+const (
+	// takeOver is how long a new server waits for one that is just ending.
+	takeOver = 15 * time.Second
+	// killLeft bounds ending one sandbox of a dead server.
+	killLeft = 20 * time.Second
+)
+
+// Run is the local server itself, in this process, until ctx ends, it is told
+// to stop, or it was idle for long enough. ready, if not nil, is called once it
+// answers. Starting while another server runs is E9010.
+func (p *Provider) Run(ctx context.Context, ready func(Status)) error {
+	return p.paths.serve(ctx, serveOptions{
+		version: p.cfg.Version, min: p.cfg.MinIsolation, idle: p.cfg.IdleAfter, log: p.log, ready: ready,
+	})
+}
+
+type serveOptions struct {
+	version string
+	min     client.Isolation
+	idle    time.Duration
+	log     *slog.Logger
+	ready   func(Status)
+}
+
+// serve holds the user's one server from its lock to the last of its files.
+func (p paths) serve(ctx context.Context, o serveOptions) (err error) {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	lock, err := p.takeLock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // last: whoever waits for it finds everything gone
+
+	launcher, err := isolate.NewLauncher()
+	if err != nil {
+		return serverError("start the local server", "cannot start sandboxes", "", err)
+	}
+	defer launcher.Close()
+	found, err := launcher.Probe(ctx, o.min)
+	if err != nil {
+		return err
+	}
+	if err := server.Sweep(p.state, killLeftover); err != nil {
+		o.log.Warn("could not remove all that a dead server left", "err", err)
+	}
+	inst, err := server.NewInstance(p.state)
+	if err != nil {
+		return folderError(p.state, err)
+	}
+	var jan *janitor
+	defer func() {
+		// The janitor comes after: it tries again what failed here.
+		if e := inst.Remove(); e != nil {
+			err = errors.Join(err, fmt.Errorf("remove the instance folder: %w", e))
+		}
+		if jan != nil {
+			jan.close()
+		}
+	}()
+	if err := writeLock(lock, lockInfo{PID: os.Getpid(), Version: o.version, Instance: inst.LockPath}); err != nil {
+		return folderError(p.lock, err)
+	}
+	if jan, err = startJanitor(inst.LockPath, o.log); err != nil {
+		return serverError("start the local server", "cannot start its janitor", "", err)
+	}
+
+	ln, err := p.listen()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(p.socket) }()
+	srv := server.New(server.Options{
+		Isolator:  launcherIsolator{launcher, found.Level},
+		Isolation: found.Level, IsolationReason: reasonOf(found),
+		Dir: inst.Dir, Version: o.version, IdleAfter: o.idle, Logger: o.log,
+	})
+	o.log.Info("serving", "pid", os.Getpid(), "version", o.version, "isolation", found.Level, "reason", reasonOf(found))
+	if o.ready != nil {
+		o.ready(Status{
+			Running: true, PID: os.Getpid(), Socket: p.socket, Version: o.version,
+			Isolation: found.Level, IsolationReason: reasonOf(found),
+		})
+	}
+	err = srv.Serve(ctx, server.OwnPeers(ln, o.log))
+	o.log.Info("ended", "err", err)
+	return err
+}
+
+// takeLock takes the lock that the one server of a user holds. One that is
+// just ending is waited for.
+func (p paths) takeLock(ctx context.Context) (*os.File, error) {
+	wait, cancel := context.WithTimeoutCause(ctx, takeOver, errTaken)
+	defer cancel()
+	f, got, err := server.TryLock(p.lock)
+	if err == nil && !got {
+		if c, derr := p.dial(wait); derr == nil {
+			_ = c.Close()
+			return nil, serverError("start the local server", "one runs already", "`abxdash local status` shows it", errTaken)
+		}
+		f, err = waitLock(wait, p.lock)
+	}
+	if errors.Is(err, errTaken) {
+		return nil, serverError("start the local server", "another one holds "+p.lock+" but does not answer", "`abxdash local stop --yes` ends it", err)
+	}
+	if err != nil {
+		return nil, folderError(p.lock, err)
+	}
+	return f, nil
+}
+
+var errTaken = errors.New("the lock is taken")
+
+func writeLock(f *os.File, info lockInfo) error {
+	data, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(append(data, '\n'), 0)
+	return err
+}
+
+// listen makes the socket; one that a dead server left is replaced.
+func (p paths) listen() (*net.UnixListener, error) {
+	info, err := os.Lstat(p.socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, folderError(p.socket, err)
+	default:
+		if err := checkOwner(p.socket, info); err != nil {
+			return nil, err
+		}
+		if info.Mode().Type() != fs.ModeSocket {
+			return nil, serverError("start the local server", p.socket+" is in the way: it is no socket", "move it away", nil)
+		}
+		if err := os.Remove(p.socket); err != nil {
+			return nil, folderError(p.socket, err)
+		}
+	}
+	ln, err := server.ListenUnix(p.socket)
+	if err != nil {
+		return nil, serverError("start the local server", "cannot listen on "+p.socket, "", err)
+	}
+	return ln, nil
+}
+
+// reasonOf says why the level is not the strongest, "" if it is.
+func reasonOf(r isolate.Result) string {
+	if len(r.Tried) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", r.Tried[0].Level, client.OneLine(r.Tried[0].Reason, 200))
+}
+
+// launcherIsolator starts sandboxes at one level.
+type launcherIsolator struct {
+	l     *isolate.Launcher
+	level client.Isolation
+}
+
+func (li launcherIsolator) Start(ctx context.Context, s server.Spec) (server.Instance, error) {
+	sb, err := li.l.Start(ctx, isolate.Config{
+		ID: s.ID, Level: li.level, Home: s.Home, Listener: s.Listener, Env: s.Env,
+		AccessToken: s.AccessToken, Network: s.Network, EnvdVersion: s.EnvdVersion, LogFile: s.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sb, nil
+}
+
+// killLeftover ends a sandbox whose server is dead.
+func killLeftover(level client.Isolation, pid int, startTime uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), killLeft)
+	defer cancel()
+	return isolate.KillByIdentity(ctx, level, isolate.Identity{PID: pid, StartTime: startTime})
+}

@@ -1,0 +1,276 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"abxdash/client"
+)
+
+type boxState uint8
+
+const (
+	boxStarting boxState = iota // reserved, not to be seen
+	boxRunning
+	boxKilling // not to be seen any more
+)
+
+// box is one sandbox. Fields above mu's line in [Server] never change after
+// the start; state, endAt and retryAt are guarded by Server.mu.
+type box struct {
+	id       string
+	template string
+	dir      string
+	sock     string
+	network  string
+	token    string
+	metadata map[string]string
+	started  time.Time
+	inst     Instance
+	// agent and ports carry data-plane requests into the sandbox.
+	agent, ports *http.Transport
+	// gone is closed when nothing of the sandbox is left.
+	gone chan struct{}
+
+	state   boxState
+	endAt   time.Time
+	retryAt time.Time
+}
+
+const (
+	idLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	idLength  = 20
+	// endAttempts is how often the end of the server tries to end a sandbox.
+	endAttempts = 3
+)
+
+// newID makes `i` and 20 of [a-z0-9] (e2b-protocol §1).
+func newID() string {
+	b := make([]byte, 1, idLength+1)
+	b[0] = 'i'
+	base := big.NewInt(int64(len(idLetters)))
+	for range idLength {
+		n, err := rand.Int(rand.Reader, base)
+		if err != nil { // crypto/rand never fails on a supported system
+			panic(err)
+		}
+		b = append(b, idLetters[n.Int64()])
+	}
+	return string(b)
+}
+
+// create makes and starts a sandbox from a checked request.
+func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Duration) (*box, error) {
+	b := &box{
+		id: newID(), template: req.TemplateID, metadata: req.Metadata,
+		network: s.networkFor(req), gone: make(chan struct{}),
+	}
+	b.dir = filepath.Join(s.opt.Dir, sandboxesDir, b.id)
+	b.sock = filepath.Join(b.dir, "agent.sock")
+	if req.Secure {
+		b.token = rand.Text() + rand.Text()
+	}
+	s.mu.Lock()
+	if s.draining {
+		s.mu.Unlock()
+		return nil, errEnding
+	}
+	s.boxes[b.id] = b
+	s.creating.Add(1)
+	s.mu.Unlock()
+	defer s.creating.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+
+	if err := s.start(ctx, b, req.EnvVars); err != nil {
+		if left := removeTree(b.dir); left != nil {
+			s.log.Error("folder left", "sandbox", b.id, "err", left)
+		}
+		s.forget(b)
+		return nil, err
+	}
+	s.mu.Lock()
+	b.started = s.clock.Now()
+	b.endAt = b.started.Add(lifetime)
+	b.state = boxRunning
+	s.mu.Unlock()
+	s.nudge()
+	s.work.Go(func() { s.watch(b) })
+	s.log.Info("created", "sandbox", b.id, "network", b.network, "lifetime", lifetime)
+	return b, nil
+}
+
+// networkFor decides the network: off unless asked for, and the host's at
+// levels that cannot separate it.
+func (s *Server) networkFor(req newSandbox) string {
+	if !separatesNetwork(s.opt.Isolation) || req.AllowInternetAccess != nil && *req.AllowInternetAccess {
+		return NetworkHost
+	}
+	return NetworkOff
+}
+
+// separatesNetwork reports whether a sandbox at that level has a network of its own.
+func separatesNetwork(l client.Isolation) bool {
+	return l != client.IsolationProcess && l != client.IsolationLandlock
+}
+
+// start makes the folder and the agent's socket and starts the sandbox.
+func (s *Server) start(ctx context.Context, b *box, env map[string]string) error {
+	home := filepath.Join(b.dir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return fmt.Errorf("make the sandbox's folder: %w", err)
+	}
+	ln, err := ListenUnix(b.sock)
+	if err != nil {
+		return fmt.Errorf("listen for the agent: %w", err)
+	}
+	defer ln.Close()
+	lf, err := ln.File()
+	if err != nil {
+		return fmt.Errorf("share the agent's socket: %w", err)
+	}
+	defer lf.Close()
+	logFile, err := os.OpenFile(filepath.Join(b.dir, "agent.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the agent's log: %w", err)
+	}
+	defer logFile.Close()
+
+	inst, err := s.opt.Isolator.Start(ctx, Spec{
+		ID: b.id, Home: home, Listener: lf, Env: sandboxEnv(b, env), AccessToken: b.token,
+		Network: b.network, EnvdVersion: s.opt.EnvdVersion, Log: logFile,
+	})
+	if err != nil {
+		return err
+	}
+	m := meta{ID: b.id, PID: inst.PID(), StartTime: inst.StartTime(), Level: s.opt.Isolation, Boot: bootID()}
+	if err := writeMeta(b.dir, m); err != nil {
+		kill, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+		defer cancel()
+		return errors.Join(fmt.Errorf("note the sandbox's process: %w", err), inst.Kill(kill))
+	}
+	b.inst = inst
+	b.agent, b.ports = newTransports(b.sock)
+	return nil
+}
+
+// sandboxEnv is the global environment: what the caller gave, and who the sandbox is.
+func sandboxEnv(b *box, given map[string]string) map[string]string {
+	env := map[string]string{"ABX_SANDBOX": "true", "ABX_SANDBOX_ID": b.id, "ABX_SANDBOX_TEMPLATE": b.template}
+	for k, v := range given {
+		env[k] = v
+	}
+	return env
+}
+
+// watch ends b when its init ends by itself.
+func (s *Server) watch(b *box) {
+	<-b.inst.Done()
+	if s.claim(b) {
+		s.log.Warn("ended by itself", "sandbox", b.id)
+		// A failure is logged there, and the reaper tries again.
+		_ = s.end(b)
+	}
+}
+
+// claim marks b as being killed; only the first caller gets true.
+func (s *Server) claim(b *box) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.state != boxRunning {
+		return false
+	}
+	b.state = boxKilling
+	return true
+}
+
+// end ends a claimed sandbox and removes what it had. When the kill fails the
+// sandbox is shown again and the reaper tries once more.
+func (s *Server) end(b *box) error {
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
+	defer cancel()
+	if err := b.inst.Kill(ctx); err != nil {
+		s.log.Error("kill failed", "sandbox", b.id, "err", err)
+		s.mu.Lock()
+		now := s.clock.Now()
+		b.state, b.endAt, b.retryAt = boxRunning, now, now.Add(killRetry)
+		s.mu.Unlock()
+		s.nudge()
+		return fmt.Errorf("end sandbox %s: %w", b.id, err)
+	}
+	b.agent.CloseIdleConnections()
+	b.ports.CloseIdleConnections()
+	err := removeTree(b.dir)
+	if err != nil {
+		s.log.Error("folder left", "sandbox", b.id, "err", err)
+		err = fmt.Errorf("remove the folder of sandbox %s: %w", b.id, err)
+	}
+	s.forget(b)
+	s.log.Info("ended", "sandbox", b.id)
+	return err
+}
+
+// forget drops b; the idle time starts with the last one.
+func (s *Server) forget(b *box) {
+	s.mu.Lock()
+	delete(s.boxes, b.id)
+	if len(s.boxes) == 0 {
+		s.idleSince = s.clock.Now()
+	}
+	s.mu.Unlock()
+	close(b.gone)
+	s.nudge()
+}
+
+// endAll ends every sandbox and waits for whatever else works on one. The
+// server must be draining, so that no new one comes.
+func (s *Server) endAll() error {
+	s.creating.Wait()
+	var err error
+	for range endAttempts {
+		if err = s.endRound(); err == nil {
+			s.work.Wait()
+			return nil
+		}
+	}
+	// A watcher may still wait for a process that would not die.
+	return err
+}
+
+// endRound tries once to end all that is left.
+func (s *Server) endRound() error {
+	var (
+		mu   sync.Mutex
+		errs []error
+		wg   sync.WaitGroup
+	)
+	s.mu.Lock()
+	left := slices.Collect(maps.Values(s.boxes))
+	s.mu.Unlock()
+	for _, b := range left {
+		wg.Go(func() {
+			if !s.claim(b) {
+				<-b.gone // the reaper or a request is at it
+				return
+			}
+			if err := s.end(b); err != nil {
+				mu.Lock()
+				errs = append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

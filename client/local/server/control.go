@@ -1,0 +1,335 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Headers of our own, on control answers and on the health request.
+const (
+	HeaderVersion  = "Abxdash-Version"
+	HeaderProtocol = "Abxdash-Protocol"
+	// HeaderHold on GET /health or [PathStatus] starts the idle time anew, so that the
+	// server is still there for the create that follows. A server that is
+	// already ending answers 503.
+	HeaderHold = "Abxdash-Hold"
+)
+
+var protocolText = strconv.Itoa(Protocol)
+
+// clientID is the deprecated constant of the wire format; it must not be empty.
+const clientID = "local"
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", s.handleHealth)
+	mux.HandleFunc("GET "+PathStatus, s.handleStatus)
+	mux.HandleFunc("POST "+PathStop, s.handleStop)
+
+	mux.HandleFunc("POST /sandboxes", s.handleCreate)
+	mux.HandleFunc("GET /sandboxes", s.handleListV1)
+	mux.HandleFunc("GET /v2/sandboxes", s.handleListV2)
+	mux.HandleFunc("GET /sandboxes/metrics", s.handleMetricsMany)
+	mux.HandleFunc("GET /sandboxes/{id}", s.withBox(s.handleGet))
+	mux.HandleFunc("DELETE /sandboxes/{id}", s.withBox(s.handleKill))
+	mux.HandleFunc("GET /sandboxes/{id}/metrics", s.handleMetrics)
+	mux.HandleFunc("POST /sandboxes/{id}/timeout", s.withBox(s.handleTimeout))
+	mux.HandleFunc("POST /sandboxes/{id}/refreshes", s.withBox(s.handleRefresh))
+	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect))
+	mux.HandleFunc("POST /sandboxes/{id}/resume", s.withBox(s.handleResume))
+	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handleLater("pausing a sandbox")))
+	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleLater("snapshots")))
+	mux.HandleFunc("POST /sandboxes/{id}/fork", s.withBox(s.handleLater("forking a sandbox")))
+	mux.HandleFunc("PUT /sandboxes/{id}/network", s.withBox(s.handleLater("changing the network of a running sandbox")))
+
+	mux.HandleFunc("GET /templates", s.handleTemplates)
+	mux.HandleFunc("GET /v2/templates", s.handleTemplates)
+	mux.HandleFunc("GET /templates/{id}", s.handleTemplate)
+	mux.HandleFunc("GET /templates/aliases/{alias}", s.handleAlias)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, refuse(http.StatusNotFound, "the local server has no %s %s", r.Method, r.URL.Path))
+	})
+	return mux
+}
+
+// withBox finds the sandbox of {id} and answers 400 or 404 itself.
+func (s *Server) withBox(h func(http.ResponseWriter, *http.Request, *box)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id, e := parseID(r.PathValue("id"))
+		if e != nil {
+			writeError(w, e)
+			return
+		}
+		b, ok := s.find(id)
+		if !ok {
+			writeError(w, refuse(http.StatusNotFound, "sandbox %q not found", id))
+			return
+		}
+		h(w, r, b)
+	}
+}
+
+// parseID accepts `<id>` and the old `<id>-<clientID>` (e2b-protocol §1).
+func parseID(s string) (string, *apiError) {
+	id, rest, _ := strings.Cut(s, "-")
+	if !validID(id) || strings.Contains(rest, "-") {
+		return "", refuse(http.StatusBadRequest, "invalid sandbox ID")
+	}
+	return id, nil
+}
+
+func validID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	return strings.Trim(id, idLetters) == ""
+}
+
+// readBody decodes a JSON object; an empty body is allowed only if optional.
+func readBody[T any](w http.ResponseWriter, r *http.Request, optional bool) (T, *apiError) {
+	var v T
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	err := dec.Decode(&v)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF) && optional:
+		return v, nil
+	case errors.Is(err, io.EOF):
+		return v, refuse(http.StatusBadRequest, "the request has no body")
+	default:
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return v, refuse(http.StatusRequestEntityTooLarge, "the request body is larger than %d bytes", maxBody)
+		}
+		return v, refuse(http.StatusBadRequest, "the request body is not valid: %s", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return v, refuse(http.StatusBadRequest, "the request body goes on after the JSON value")
+	}
+	return v, nil
+}
+
+func (s *Server) handleHealth(w http.ResponseWriter, r *http.Request) {
+	if !s.held(r) {
+		writeError(w, errEnding)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// held starts the idle time anew for a request that asks for it. It is false
+// if the server is already ending.
+func (s *Server) held(r *http.Request) bool {
+	if r.Header.Get(HeaderHold) == "" {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idleSince = s.clock.Now()
+	return !s.draining
+}
+
+func (s *Server) handleCreate(w http.ResponseWriter, r *http.Request) {
+	req, e := readBody[newSandbox](w, r, false)
+	if e == nil {
+		e = s.check(&req)
+	}
+	if e != nil {
+		writeError(w, e)
+		return
+	}
+	lifetime := defaultTimeout
+	if req.Timeout != nil {
+		lifetime = time.Duration(*req.Timeout) * time.Second
+	}
+	b, err := s.create(r.Context(), req, lifetime)
+	if err != nil {
+		var refused *apiError
+		if !errors.As(err, &refused) {
+			refused = refuse(http.StatusInternalServerError, "cannot start the sandbox: %s", err)
+			refused.ErrorCode = "sandbox_create_failed"
+			s.log.Error("create failed", "err", err)
+		}
+		writeError(w, refused)
+		return
+	}
+	writeJSON(w, http.StatusCreated, s.sandbox(b))
+}
+
+// check refuses what the local server cannot do, rather than ignoring it.
+func (s *Server) check(req *newSandbox) *apiError {
+	if req.TemplateID == "" {
+		return refuse(http.StatusBadRequest, "templateID is required")
+	}
+	name, ok := templateName(req.TemplateID)
+	if !ok {
+		return refuse(http.StatusNotFound, "template %q not found: the local server has only %q", req.TemplateID, baseTemplate)
+	}
+	req.TemplateID = name
+	if req.Timeout != nil {
+		if e := checkSeconds("timeout", *req.Timeout, 1); e != nil {
+			return e
+		}
+	}
+	switch {
+	case req.AutoPause, req.AutoResume != nil && req.AutoResume.Enabled:
+		return refuse(http.StatusBadRequest, "autoPause and autoResume: the local server cannot pause sandboxes")
+	case given(req.Network):
+		return refuse(http.StatusBadRequest, "network: the local server has no network rules; use allow_internet_access")
+	case given(req.MCP):
+		return refuse(http.StatusBadRequest, "mcp: not offered by the local server")
+	case given(req.IAM):
+		return refuse(http.StatusBadRequest, "iam: not offered by the local server")
+	case len(req.VolumeMounts) > 0:
+		return refuse(http.StatusBadRequest, "volumeMounts: not offered by the local server")
+	}
+	for k, v := range req.EnvVars {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.Contains(v, "\x00") {
+			return refuse(http.StatusBadRequest, "envVars: %q is not a usable variable", k)
+		}
+	}
+	return nil
+}
+
+// given reports whether an optional object was sent with something in it.
+func given(raw json.RawMessage) bool {
+	switch strings.Join(strings.Fields(string(raw)), "") {
+	case "", "null", "{}":
+		return false
+	}
+	return true
+}
+
+func checkSeconds(field string, n, least int64) *apiError {
+	if n < least {
+		return refuse(http.StatusBadRequest, "%s must be at least %d", field, least)
+	}
+	if n > int64(maxLifetime/time.Second) {
+		return refuse(http.StatusBadRequest, "%s must be at most %d seconds", field, int64(maxLifetime/time.Second))
+	}
+	return nil
+}
+
+func (s *Server) handleGet(w http.ResponseWriter, _ *http.Request, b *box) {
+	writeJSON(w, http.StatusOK, detailJSON{
+		listedJSON:          s.listed(b),
+		EnvdAccessToken:     b.token,
+		AllowInternetAccess: b.network == NetworkHost,
+		Lifecycle:           lifecycleJSON{OnTimeout: "kill"},
+	})
+}
+
+func (s *Server) handleKill(w http.ResponseWriter, r *http.Request, b *box) {
+	if !s.claim(b) {
+		writeError(w, refuse(http.StatusNotFound, "sandbox %q not found", b.id))
+		return
+	}
+	if err := s.end(b); err != nil {
+		writeError(w, refuse(http.StatusInternalServerError, "%s", err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+type timeoutBody struct {
+	Timeout *int64 `json:"timeout"`
+}
+
+func (s *Server) handleTimeout(w http.ResponseWriter, r *http.Request, b *box) {
+	body, e := readBody[timeoutBody](w, r, false)
+	if e == nil && body.Timeout == nil {
+		e = refuse(http.StatusBadRequest, "timeout is required")
+	}
+	if e == nil {
+		e = checkSeconds("timeout", *body.Timeout, 0)
+	}
+	if e == nil {
+		e = s.setEnd(b, time.Duration(*body.Timeout)*time.Second, true)
+	}
+	s.answerEmpty(w, e)
+}
+
+func (s *Server) handleRefresh(w http.ResponseWriter, r *http.Request, b *box) {
+	body, e := readBody[struct {
+		Duration int64 `json:"duration"`
+	}](w, r, true)
+	if e == nil && (body.Duration < 0 || body.Duration > 3600) {
+		e = refuse(http.StatusBadRequest, "duration must be between 0 and 3600")
+	}
+	if e == nil {
+		e = s.setEnd(b, max(time.Duration(body.Duration)*time.Second, defaultTimeout), false)
+	}
+	s.answerEmpty(w, e)
+}
+
+func (s *Server) answerEmpty(w http.ResponseWriter, e *apiError) {
+	if e != nil {
+		writeError(w, e)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) handleConnect(w http.ResponseWriter, r *http.Request, b *box) {
+	body, e := readBody[timeoutBody](w, r, false)
+	if e == nil && body.Timeout == nil {
+		e = refuse(http.StatusBadRequest, "timeout is required")
+	}
+	if e == nil {
+		e = checkSeconds("timeout", *body.Timeout, 0)
+	}
+	if e == nil {
+		e = s.setEnd(b, time.Duration(*body.Timeout)*time.Second, false)
+	}
+	if e != nil {
+		writeError(w, e)
+		return
+	}
+	writeJSON(w, http.StatusOK, s.sandbox(b))
+}
+
+// setEnd applies the rules of e2b-protocol §3.5: the new end is d from now, at
+// most the plan maximum after the start; only with shorten may it be earlier.
+func (s *Server) setEnd(b *box, d time.Duration, shorten bool) *apiError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.state != boxRunning {
+		return refuse(http.StatusNotFound, "sandbox %q not found", b.id)
+	}
+	now, latest := s.clock.Now(), b.started.Add(maxLifetime)
+	if !latest.After(now) {
+		return refuse(http.StatusBadRequest, "the sandbox has reached its longest life of %s", maxLifetime)
+	}
+	end := now.Add(d)
+	if end.After(latest) {
+		end = latest
+	}
+	if !shorten && end.Before(b.endAt) {
+		return nil
+	}
+	b.endAt = end
+	s.nudge()
+	return nil
+}
+
+func (s *Server) handleResume(w http.ResponseWriter, _ *http.Request, b *box) {
+	writeError(w, refuse(http.StatusConflict, "sandbox %q is already running", b.id))
+}
+
+func (s *Server) handleLater(what string) func(http.ResponseWriter, *http.Request, *box) {
+	return func(w http.ResponseWriter, _ *http.Request, _ *box) {
+		writeError(w, refuse(http.StatusNotImplemented, "%s is not offered by the local server", what))
+	}
+}
+
+func (s *Server) sandbox(b *box) sandboxJSON {
+	return sandboxJSON{
+		TemplateID: b.template, SandboxID: b.id, ClientID: clientID, EnvdVersion: s.opt.EnvdVersion,
+		EnvdAccessToken: b.token, Isolation: string(s.opt.Isolation),
+	}
+}

@@ -1,0 +1,14 @@
+// Package server is the local sandbox server: E2B's control plane
+// (e2b-protocol §2, §3) and its data plane (§6) for sandboxes on this machine,
+// on one unix socket.
+//
+// A [Server] holds sandboxes that an [Isolator] starts, ends each one at the
+// end of its lifetime, and ends itself when it has held none for a while.
+// Requests that carry routing headers or a `<port>-<id>` host are passed to the
+// sandbox's agent byte for byte; all others are control calls. Only processes
+// of the same user are served (the socket's peer credentials decide).
+//
+// Each run of the server owns one instance folder (see [NewInstance]). A second
+// small process, the janitor, waits for the server to end and removes what a
+// killed server could not.
+package server

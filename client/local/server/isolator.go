@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+	"os"
+)
+
+// Networks a sandbox can have.
+const (
+	NetworkOff  = "off"
+	NetworkHost = "host"
+)
+
+// Spec is what an [Isolator] needs to start one sandbox.
+type Spec struct {
+	ID string
+	// Home is the sandbox's private home on the host, made and empty.
+	Home string
+	// Listener is the agent's listening unix socket. The caller closes its own copy.
+	Listener *os.File
+	// Env is the sandbox's global environment.
+	Env map[string]string
+	// AccessToken is the agent's token, "" for an open agent.
+	AccessToken string
+	// Network is NetworkOff or NetworkHost.
+	Network string
+	// EnvdVersion is what the agent reports as its version.
+	EnvdVersion string
+	// Log gets what the agent says. The caller closes its own copy.
+	Log *os.File
+}
+
+// Instance is one running sandbox.
+type Instance interface {
+	// PID is the host's id of the process that the sandbox lives and dies with.
+	PID() int
+	// StartTime tells two processes of the same PID apart.
+	StartTime() uint64
+	// Done is closed when that process has ended.
+	Done() <-chan struct{}
+	// Kill returns once nothing of the sandbox runs. It is fine after Done and safe to call twice.
+	Kill(ctx context.Context) error
+}
+
+// Isolator starts sandboxes.
+type Isolator interface {
+	// Start returns when the sandbox's agent answers. ctx bounds the start only.
+	Start(ctx context.Context, s Spec) (Instance, error)
+}

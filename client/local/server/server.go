@@ -1,0 +1,210 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"abxdash/client"
+)
+
+// Protocol is the number both sides must agree on. It changes only when an
+// older client could no longer talk to a newer server, or the reverse.
+const Protocol = 1
+
+// DefaultIdleAfter is how long a server without sandboxes stays (product.md §2).
+const DefaultIdleAfter = 60 * time.Second
+
+const (
+	// EnvdVersion is the agent version that sandboxes report when Options names none.
+	EnvdVersion = "0.6.13"
+	// defaultTimeout applies when a create names none (e2b-protocol §3.1).
+	defaultTimeout = 15 * time.Second
+	// maxLifetime is the plan maximum of the local server.
+	maxLifetime = 30 * 24 * time.Hour
+	// killTimeout bounds one attempt to end a sandbox; the reaper then tries again.
+	killTimeout = 30 * time.Second
+	killRetry   = 5 * time.Second
+	// wallCheck bounds how long the reaper trusts a timer while sandboxes
+	// live: timers stand still while the machine sleeps, lifetimes do not.
+	wallCheck   = 30 * time.Second
+	maxBody     = 16 << 20
+	goodbyeTime = 3 * time.Second
+)
+
+// Options configures a [Server].
+type Options struct {
+	Isolator Isolator
+	// Isolation is the level the Isolator works at.
+	Isolation client.Isolation
+	// IsolationReason says why it is not a stronger one.
+	IsolationReason string
+	// Dir is the instance folder; sandboxes live in Dir/sandboxes.
+	Dir string
+	// Version is the binary's version.
+	Version string
+	// EnvdVersion is what sandboxes report; "" is [EnvdVersion].
+	EnvdVersion string
+	// IdleAfter is 0 for DefaultIdleAfter and negative for never.
+	IdleAfter time.Duration
+	// Clock is nil for the SystemClock.
+	Clock Clock
+	// Logger is nil for none. No secret is ever given to it.
+	Logger *slog.Logger
+}
+
+// Server holds sandboxes and answers requests about them.
+type Server struct {
+	opt     Options
+	log     *slog.Logger
+	clock   Clock
+	control http.Handler
+	proxy   *dataPlane
+	host    hostFacts
+	born    time.Time
+
+	wake chan struct{} // one slot: something that decides the next deadline changed
+	// life ends with Stop; creates in flight end with it.
+	life     context.Context
+	endLife  context.CancelFunc
+	creating sync.WaitGroup // creates in flight
+	work     sync.WaitGroup // watchers and the reaper's kills
+
+	mu        sync.Mutex
+	boxes     map[string]*box
+	open      int       // requests being answered
+	idleSince time.Time // meaningful while boxes is empty
+	draining  bool      // refuses new sandboxes, about to end
+}
+
+// New makes a server that holds nothing yet. Dir must exist.
+func New(o Options) *Server {
+	if o.Clock == nil {
+		o.Clock = SystemClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.IdleAfter == 0 {
+		o.IdleAfter = DefaultIdleAfter
+	}
+	if o.EnvdVersion == "" {
+		o.EnvdVersion = EnvdVersion
+	}
+	s := &Server{
+		opt: o, log: o.Logger, clock: o.Clock,
+		host:  readHostFacts(o.Dir),
+		wake:  make(chan struct{}, 1),
+		boxes: map[string]*box{},
+	}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	s.born = s.clock.Now()
+	s.idleSince = s.born
+	s.control = s.routes()
+	s.proxy = newDataPlane(s)
+	return s
+}
+
+// Serve answers requests on ln until ctx ends, Stop is called, or the server
+// was idle for long enough. It then ends every sandbox, closes ln, and returns
+// nil, or an error if something of a sandbox may be left.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	hs := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       640 * time.Second, // e2b-protocol §6.5
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- hs.Serve(ln) }()
+
+	var err error
+	loop := make(chan struct{})
+	loopCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { defer close(loop); s.reap(loopCtx) }()
+	select {
+	case <-loop:
+	case err = <-served:
+		err = fmt.Errorf("serve: %w", err)
+		cancel()
+		<-loop
+	}
+	s.Stop()
+	// The listener goes first: who comes now finds no server and starts another.
+	_ = ln.Close()
+	left := s.endAll()
+	bye, done := context.WithTimeout(context.Background(), goodbyeTime)
+	defer done()
+	_ = hs.Shutdown(bye)
+	_ = hs.Close()
+	if err == nil {
+		<-served
+	}
+	return errors.Join(err, left)
+}
+
+// Stop makes Serve end. It is safe to call twice.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	s.endLife()
+}
+
+// ServeHTTP sends a request to the data plane or the control plane.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.open++
+	s.mu.Unlock()
+	defer s.requestDone()
+
+	if r.Method == http.MethodConnect {
+		writeError(w, refuse(http.StatusMethodNotAllowed, "CONNECT is not offered here"))
+		return
+	}
+	t, isData, problem := routeOf(r)
+	switch {
+	case problem != "":
+		http.Error(w, problem, http.StatusBadRequest)
+	case isData:
+		s.proxy.serve(w, r, t)
+	default:
+		w.Header().Set(HeaderVersion, s.opt.Version)
+		w.Header().Set(HeaderProtocol, protocolText)
+		s.control.ServeHTTP(w, r)
+	}
+}
+
+func (s *Server) requestDone() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.open == 0 && len(s.boxes) == 0 {
+		s.nudge()
+	}
+}
+
+// nudge makes the reaper look again.
+func (s *Server) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// find returns the sandbox if it is to be seen: started and not being killed.
+func (s *Server) find(id string) (*box, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.boxes[id]
+	if !ok || b.state != boxRunning {
+		return nil, false
+	}
+	return b, true
+}

@@ -1,0 +1,206 @@
+package keymap
+
+// Contexts. A screen lists those that apply now, most specific first; Global
+// and Always are added by the shell and need not be listed.
+const (
+	// Always holds in every screen and every modal box that does not capture keys.
+	Always Context = "always"
+	// Global holds in every screen without a modal box.
+	Global Context = "global"
+	// Move is moving a cursor or a view; screens list it after their own context.
+	Move Context = "move"
+	// Sandbox holds wherever one or several sandboxes are meant: list and detail.
+	Sandbox    Context = "sandbox"
+	List       Context = "list"
+	Detail     Context = "detail"
+	Overview   Context = "overview"
+	Output     Context = "output"
+	Files      Context = "files"
+	Preview    Context = "preview"
+	Logs       Context = "logs"
+	Shell      Context = "shell"
+	Scrollback Context = "scrollback"
+	Tasks      Context = "tasks"
+	Sheet      Context = "sheet"
+	Create     Context = "create"
+	Form       Context = "form"
+	Input      Context = "input"
+	Menu       Context = "menu"
+	Confirm    Context = "confirm"
+	Message    Context = "message"
+	Help       Context = "help"
+	Palette    Context = "palette"
+)
+
+// Actions of the dashboard itself.
+const (
+	AppHelp      Action = "app.help"
+	AppPalette   Action = "app.palette"
+	AppCommand   Action = "app.command"
+	AppRefresh   Action = "app.refresh"
+	AppTasks     Action = "app.tasks"
+	AppMouse     Action = "app.mouse"
+	AppMessages  Action = "app.messages"
+	AppUndo      Action = "app.undo"
+	AppRedraw    Action = "app.redraw"
+	AppSuspend   Action = "app.suspend"
+	AppInterrupt Action = "app.interrupt"
+	AppQuit      Action = "app.quit"
+)
+
+// Navigation.
+const (
+	// NavBack (esc) goes to the screen, which leaves its own mode (search,
+	// filter, range) or returns ui.BackMsg.
+	NavBack Action = "nav.back"
+	// NavQuit (q) goes back one level and quits at the list; the shell does it.
+	NavQuit Action = "nav.quit"
+
+	MoveUp       Action = "move.up"
+	MoveDown     Action = "move.down"
+	MoveLeft     Action = "move.left"
+	MoveRight    Action = "move.right"
+	MovePageUp   Action = "move.page-up"
+	MovePageDown Action = "move.page-down"
+	MoveHalfUp   Action = "move.half-up"
+	MoveHalfDown Action = "move.half-down"
+	MoveTop      Action = "move.top"
+	MoveBottom   Action = "move.bottom"
+)
+
+// The list.
+const (
+	ListOpen    Action = "list.open"
+	ListNew     Action = "list.new"
+	ListOptions Action = "list.new-with-options"
+	ListFilter  Action = "list.filter"
+	ListStrays  Action = "list.strays"
+	KillStrays  Action = "list.kill-strays"
+
+	MarkToggle Action = "mark.toggle"
+	MarkRange  Action = "mark.range"
+	MarkAll    Action = "mark.all"
+	MarkClear  Action = "mark.clear"
+
+	SortName     Action = "sort.name"
+	SortAge      Action = "sort.age"
+	SortTTL      Action = "sort.ttl"
+	SortCost     Action = "sort.cost"
+	SortState    Action = "sort.state"
+	SortProvider Action = "sort.provider"
+	SortReverse  Action = "sort.reverse"
+)
+
+// What can be done to a sandbox.
+const (
+	SandboxKill   Action = "sandbox.kill"
+	SandboxShell  Action = "sandbox.shell"
+	SandboxRun    Action = "sandbox.run"
+	SandboxFiles  Action = "sandbox.files"
+	SandboxLogs   Action = "sandbox.logs"
+	SandboxExtend Action = "sandbox.extend"
+	SandboxPause  Action = "sandbox.pause"
+	SandboxResume Action = "sandbox.resume"
+	SandboxCopyID Action = "sandbox.copy-id"
+	SandboxRaw    Action = "sandbox.raw"
+	SandboxDetail Action = "sandbox.detail"
+)
+
+// Tabs and panes.
+const (
+	TabNext    Action = "tab.next"
+	TabPrev    Action = "tab.prev"
+	Tab1       Action = "tab.1"
+	Tab2       Action = "tab.2"
+	Tab3       Action = "tab.3"
+	Tab4       Action = "tab.4"
+	Tab5       Action = "tab.5"
+	Tab6       Action = "tab.6"
+	Tab7       Action = "tab.7"
+	Tab8       Action = "tab.8"
+	Tab9       Action = "tab.9"
+	PaneGrow   Action = "pane.grow"
+	PaneShrink Action = "pane.shrink"
+)
+
+// Output, logs, previews.
+const (
+	OutputCancel Action = "output.cancel"
+	OutputRerun  Action = "output.rerun"
+	OutputOlder  Action = "output.older"
+	OutputNewer  Action = "output.newer"
+
+	LogFollow Action = "log.follow"
+	LogTime   Action = "log.time"
+	LogErrors Action = "log.errors"
+	LogCopy   Action = "log.copy"
+	LogSave   Action = "log.save"
+	ViewWrap  Action = "view.wrap"
+
+	SearchOpen Action = "search.open"
+	SearchNext Action = "search.next"
+	SearchPrev Action = "search.prev"
+)
+
+// Files.
+const (
+	FilesOpen     Action = "files.open"
+	FilesParent   Action = "files.parent"
+	FilesHome     Action = "files.home"
+	FilesDownload Action = "files.download"
+	FilesUpload   Action = "files.upload"
+	FilesEdit     Action = "files.edit"
+	FilesCopyPath Action = "files.copy-path"
+	FilesHidden   Action = "files.hidden"
+	FilesFilter   Action = "files.filter"
+)
+
+// Shells: all after the leader key.
+const (
+	ShellDetach     Action = "shell.detach"
+	ShellNext       Action = "shell.next"
+	ShellPrev       Action = "shell.prev"
+	ShellNew        Action = "shell.new"
+	ShellScrollback Action = "shell.scrollback"
+	ShellPaste      Action = "shell.paste"
+	ShellRecord     Action = "shell.record"
+	ShellZoom       Action = "shell.zoom"
+	ShellUndo       Action = "shell.undo"
+	ShellHelp       Action = "shell.help"
+	// ShellLiteral sends the leader key itself to the shell, once.
+	ShellLiteral Action = "shell.literal"
+)
+
+// Modal boxes and lines of input.
+const (
+	TaskCancel   Action = "task.cancel"
+	SheetConfirm Action = "sheet.confirm"
+	SheetKeep    Action = "sheet.keep"
+	SheetPause   Action = "sheet.pause"
+
+	ConfirmYes Action = "confirm.yes"
+	ConfirmNo  Action = "confirm.no"
+	MenuChoose Action = "menu.choose"
+
+	FormNext   Action = "form.next"
+	FormPrev   Action = "form.prev"
+	FormLeft   Action = "form.left"
+	FormRight  Action = "form.right"
+	FormToggle Action = "form.toggle"
+	FormSubmit Action = "form.submit"
+
+	InputAccept   Action = "input.accept"
+	InputPrev     Action = "input.prev"
+	InputNext     Action = "input.next"
+	InputComplete Action = "input.complete"
+
+	HelpSearch Action = "help.search"
+)
+
+// TabNumber returns which tab (0 is the first) a Tab1 … Tab9 action means.
+func TabNumber(a Action) (int, bool) {
+	if len(a) == len(Tab1) && a >= Tab1 && a <= Tab9 {
+		return int(a[len(a)-1] - '1'), true
+	}
+	return 0, false
+}

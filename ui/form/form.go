@@ -1,0 +1,544 @@
+package form
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"abxdash/keymap"
+	"abxdash/theme"
+	"abxdash/ui/draw"
+)
+
+// Kind is what a field holds.
+type Kind uint8
+
+// Kinds of field.
+const (
+	// Text is one line.
+	Text Kind = iota
+	// Secret is one line that is not shown.
+	Secret
+	// Choice is one of Options.
+	Choice
+	// Check is on or off: "true" or "false".
+	Check
+	// Area is several lines; enter makes a new one.
+	Area
+)
+
+// Field describes one field of a form.
+type Field struct {
+	Key, Label  string
+	Kind        Kind
+	Value       string
+	Placeholder string
+	// Options of a Choice. OptionHelp, if set, explains the chosen one.
+	Options    []string
+	OptionHelp func(option string) string
+	// Help is one line under the field while it has the focus.
+	Help string
+	// Validate returns why a value cannot be taken, in the words of a person.
+	Validate func(value string) error
+	// Rows is the height of an Area; 0 is 3.
+	Rows int
+}
+
+// Form is a column of fields. It takes raw keys; a screen or overlay that
+// holds one captures. See [New].
+type Form struct {
+	keys     *keymap.Map
+	contexts []keymap.Context
+	fields   []field
+	focus    int
+	top      int // first row that is drawn when the form is taller than its area
+	placed   []uv.Rectangle
+}
+
+type field struct {
+	Field
+	input  *Input
+	area   textarea.Model
+	choice int
+	on     bool
+	err    string
+}
+
+// New makes a form. contexts are looked up for its keys, most specific first;
+// keymap.Form is added.
+func New(keys *keymap.Map, contexts []keymap.Context, fields ...Field) *Form {
+	f := &Form{keys: keys, contexts: append(append([]keymap.Context{}, contexts...), keymap.Form)}
+	for _, fd := range fields {
+		e := field{Field: fd}
+		switch fd.Kind {
+		case Text, Secret:
+			e.input = NewInput(keys, keymap.Form, "")
+			e.input.Placeholder = fd.Placeholder
+			e.input.secret = fd.Kind == Secret
+		case Area:
+			e.area = newArea(fd.Rows)
+		}
+		e.set(fd.Value)
+		f.fields = append(f.fields, e)
+	}
+	return f
+}
+
+func newArea(rows int) textarea.Model {
+	a := textarea.New()
+	a.ShowLineNumbers = false
+	a.Prompt = ""
+	a.CharLimit = maxInput
+	a.MaxHeight = 500
+	a.SetVirtualCursor(false)
+	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
+	a.SetWidth(10_000) // never wraps by itself; Draw scrolls sideways
+	a.SetHeight(max(rows, 3))
+	a.Focus()
+	return a
+}
+
+func (e *field) set(v string) {
+	switch e.Kind {
+	case Text, Secret:
+		e.input.SetValue(v)
+	case Area:
+		e.area.SetValue(v)
+	case Check:
+		e.on = v == "true"
+	case Choice:
+		e.choice = 0
+		for i, o := range e.Options {
+			if o == v {
+				e.choice = i
+			}
+		}
+	}
+}
+
+func (e *field) value() string {
+	switch e.Kind {
+	case Text, Secret:
+		return e.input.Value()
+	case Area:
+		return e.area.Value()
+	case Check:
+		if e.on {
+			return "true"
+		}
+		return "false"
+	}
+	if e.choice < len(e.Options) {
+		return e.Options[e.choice]
+	}
+	return ""
+}
+
+func (f *Form) find(key string) *field {
+	for i := range f.fields {
+		if f.fields[i].Key == key {
+			return &f.fields[i]
+		}
+	}
+	return nil
+}
+
+// Value is the value of a field, "" if there is none of that key.
+func (f *Form) Value(key string) string {
+	if e := f.find(key); e != nil {
+		return e.value()
+	}
+	return ""
+}
+
+// On reports whether a Check is on.
+func (f *Form) On(key string) bool { return f.Value(key) == "true" }
+
+// SetValue replaces the value of a field.
+func (f *Form) SetValue(key, value string) {
+	if e := f.find(key); e != nil {
+		e.set(value)
+		e.err = ""
+	}
+}
+
+// SetOptions replaces the options of a Choice and keeps the chosen one if it is still there.
+func (f *Form) SetOptions(key string, options []string) {
+	if e := f.find(key); e != nil {
+		v := e.value()
+		e.Options = options
+		e.set(v)
+	}
+}
+
+// SetError shows an error at a field and puts the focus there.
+func (f *Form) SetError(key, text string) {
+	for i := range f.fields {
+		if f.fields[i].Key == key {
+			f.fields[i].err = text
+			f.focus = i
+		}
+	}
+}
+
+// Focus puts the focus on a field; Focused tells which has it.
+func (f *Form) Focus(key string) {
+	for i := range f.fields {
+		if f.fields[i].Key == key {
+			f.focus = i
+		}
+	}
+}
+
+// Focused is the key of the field with the focus.
+func (f *Form) Focused() string {
+	if f.focus < len(f.fields) {
+		return f.fields[f.focus].Key
+	}
+	return ""
+}
+
+// Valid checks every field, marks those that fail and puts the focus on the first.
+func (f *Form) Valid() bool {
+	first := -1
+	for i := range f.fields {
+		if !f.check(i) && first < 0 {
+			first = i
+		}
+	}
+	if first >= 0 {
+		f.focus = first
+	}
+	return first < 0
+}
+
+// check validates one field and keeps what is wrong with it.
+func (f *Form) check(i int) bool {
+	e := &f.fields[i]
+	e.err = ""
+	if e.Validate != nil {
+		if err := e.Validate(e.value()); err != nil {
+			e.err = err.Error()
+		}
+	}
+	return e.err == ""
+}
+
+// Update takes tea.KeyPressMsg, tea.PasteMsg and tea.MouseClickMsg.
+func (f *Form) Update(msg tea.Msg) Event {
+	if len(f.fields) == 0 {
+		return None
+	}
+	switch msg := msg.(type) {
+	case tea.MouseClickMsg:
+		for i, r := range f.placed {
+			if (uv.Pos(msg.X, msg.Y)).In(r) {
+				f.moveTo(i)
+				return f.toggle()
+			}
+		}
+		return None
+	case tea.PasteMsg:
+		return f.edit(msg)
+	case tea.KeyPressMsg:
+		if a, ok := f.action(msg.String()); ok {
+			if ev, done := f.do(a); done {
+				return ev
+			}
+		}
+		return f.edit(msg)
+	}
+	return None
+}
+
+// action finds the form's action for a key. Printable keys are text in a text
+// field, whatever they are bound to; in an Area so is enter, and the arrows
+// leave it only at its first and last line.
+func (f *Form) action(key string) (keymap.Action, bool) {
+	e := &f.fields[f.focus]
+	if e.Kind != Choice && e.Kind != Check && (key == "space" || ansi.StringWidth(key) == 1) {
+		return "", false
+	}
+	if e.Kind == Area {
+		inside := (key == "up" && e.area.Line() > 0) || (key == "down" && e.area.Line() < e.area.LineCount()-1)
+		if key == "enter" || inside {
+			return "", false
+		}
+	}
+	a, _, ok := f.keys.Match(f.contexts, nil, key)
+	return a, ok
+}
+
+func (f *Form) do(a keymap.Action) (Event, bool) {
+	kind := f.fields[f.focus].Kind
+	switch a {
+	case keymap.NavBack:
+		return Cancelled, true
+	case keymap.FormSubmit:
+		return f.submit(), true
+	case keymap.FormNext, keymap.FormPrev:
+		return f.step(a == keymap.FormNext)
+	case keymap.FormLeft, keymap.FormRight:
+		if kind != Choice {
+			return None, false
+		}
+		return f.cycle(a == keymap.FormRight), true
+	case keymap.FormToggle:
+		return f.toggle(), true
+	}
+	return None, true
+}
+
+func (f *Form) submit() Event {
+	if f.Valid() {
+		return Accepted
+	}
+	return None
+}
+
+func (f *Form) step(forward bool) (Event, bool) {
+	f.check(f.focus)
+	n := len(f.fields)
+	if forward {
+		f.moveTo((f.focus + 1) % n)
+	} else {
+		f.moveTo((f.focus + n - 1) % n)
+	}
+	return None, true
+}
+
+func (f *Form) moveTo(i int) { f.focus = i }
+
+func (f *Form) cycle(forward bool) Event {
+	e := &f.fields[f.focus]
+	n := len(e.Options)
+	if n == 0 {
+		return None
+	}
+	if forward {
+		e.choice = (e.choice + 1) % n
+	} else {
+		e.choice = (e.choice + n - 1) % n
+	}
+	e.err = ""
+	return Changed
+}
+
+// toggle switches a Check, or goes to the next choice.
+func (f *Form) toggle() Event {
+	e := &f.fields[f.focus]
+	switch e.Kind {
+	case Check:
+		e.on = !e.on
+		return Changed
+	case Choice:
+		return f.cycle(true)
+	}
+	return None
+}
+
+func (f *Form) edit(msg tea.Msg) Event {
+	e := &f.fields[f.focus]
+	before := e.value()
+	switch e.Kind {
+	case Text, Secret:
+		e.input.model, _ = e.input.model.Update(cleanPaste(msg, true))
+	case Area:
+		e.area, _ = e.area.Update(cleanPaste(msg, false))
+	default:
+		return None
+	}
+	if e.value() == before {
+		return None
+	}
+	e.err = ""
+	return Changed
+}
+
+func cleanPaste(msg tea.Msg, one bool) tea.Msg {
+	p, ok := msg.(tea.PasteMsg)
+	if !ok {
+		return msg
+	}
+	if one {
+		return tea.PasteMsg{Content: oneLine(p.Content)}
+	}
+	return tea.PasteMsg{Content: strings.ReplaceAll(p.Content, "\r\n", "\n")}
+}
+
+// Height is how many rows the form needs.
+func (f *Form) Height() int {
+	h := 0
+	for i := range f.fields {
+		h += f.fields[i].rows()
+	}
+	return h + 1 // the line of help or error
+}
+
+func (e *field) rows() int {
+	if e.Kind == Area {
+		return max(e.Rows, 3)
+	}
+	return 1
+}
+
+// Draw paints the form: labels left, values right, and one line of help or
+// error under the last field. It scrolls so that the focus stays visible.
+func (f *Form) Draw(scr uv.Screen, area uv.Rectangle, t *theme.Theme) *tea.Cursor {
+	f.placed = f.placed[:0]
+	if area.Dx() < 4 || area.Dy() < 1 || len(f.fields) == 0 {
+		return nil
+	}
+	labels := f.labelWidth(area.Dx())
+	body := uv.Rect(area.Min.X, area.Min.Y, area.Dx(), max(area.Dy()-1, 1))
+	f.scroll(body.Dy())
+	var cur *tea.Cursor
+	y := -f.top
+	for i := range f.fields {
+		e := &f.fields[i]
+		h := e.rows()
+		r := uv.Rect(body.Min.X, body.Min.Y+y, body.Dx(), h)
+		f.placed = append(f.placed, r.Intersect(body))
+		if y >= 0 && y+h <= body.Dy() {
+			if c := f.drawField(scr, r, labels, i, t); c != nil {
+				cur = c
+			}
+		}
+		y += h
+	}
+	if area.Dy() > 1 {
+		f.drawNote(scr, uv.Rect(area.Min.X, body.Max.Y, area.Dx(), 1), t)
+	}
+	return cur
+}
+
+func (f *Form) labelWidth(room int) int {
+	w := 0
+	for i := range f.fields {
+		w = max(w, ansi.StringWidth(f.fields[i].Label))
+	}
+	return min(w, room/3)
+}
+
+func (f *Form) scroll(room int) {
+	from := 0
+	for i := range f.focus {
+		from += f.fields[i].rows()
+	}
+	to := from + f.fields[f.focus].rows()
+	if to-f.top > room {
+		f.top = to - room
+	}
+	f.top = max(min(f.top, from), 0)
+}
+
+func (f *Form) drawField(scr uv.Screen, r uv.Rectangle, labels, i int, t *theme.Theme) *tea.Cursor {
+	e := &f.fields[i]
+	has := i == f.focus
+	mark, label := " ", t.Text.Dim
+	if has {
+		mark, label = t.Symbol.Cursor, t.Text.Title
+	}
+	if e.err != "" {
+		mark, label = t.Symbol.Warn, t.Text.Error
+	}
+	draw.Text(scr, r.Min.X, r.Min.Y, 1, mark, label)
+	draw.Text(scr, r.Min.X+2, r.Min.Y, labels, e.Label, label)
+	v := uv.Rect(r.Min.X+2+labels+2, r.Min.Y, r.Dx()-labels-4, r.Dy())
+	if v.Dx() <= 0 {
+		return nil
+	}
+	switch e.Kind {
+	case Text, Secret:
+		return onlyIf(has, e.input.Draw(scr, v, t))
+	case Area:
+		return onlyIf(has, e.drawArea(scr, v, t))
+	case Check:
+		e.drawCheck(scr, v, t)
+	case Choice:
+		e.drawChoice(scr, v, has, t)
+	}
+	return nil
+}
+
+func onlyIf(has bool, c *tea.Cursor) *tea.Cursor {
+	if has {
+		return c
+	}
+	return nil
+}
+
+func (e *field) drawCheck(scr uv.Screen, v uv.Rectangle, t *theme.Theme) {
+	box, word := "[ ]", "off"
+	if e.on {
+		box, word = "["+t.Symbol.Mark+"]", "on"
+	}
+	n := draw.Text(scr, v.Min.X, v.Min.Y, v.Dx(), box, t.Text.Strong)
+	draw.Text(scr, v.Min.X+n+1, v.Min.Y, v.Dx()-n-1, word, t.Text.Dim)
+}
+
+func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.Theme) {
+	x := v.Min.X
+	room := func() int { return v.Max.X - x }
+	if has {
+		x += draw.Text(scr, x, v.Min.Y, room(), "< ", t.Text.Dim)
+	}
+	st := t.Text.Normal
+	if has {
+		st = t.Text.Strong
+	}
+	val := draw.Clean(e.value())
+	x += draw.Text(scr, x, v.Min.Y, room(), val, st)
+	if has {
+		x += draw.Text(scr, x, v.Min.Y, room(), " >", t.Text.Dim)
+	}
+	if e.OptionHelp != nil {
+		draw.Text(scr, x+2, v.Min.Y, room()-2, draw.Clean(e.OptionHelp(e.value())), t.Text.Dim)
+	}
+}
+
+func (e *field) drawArea(scr uv.Screen, v uv.Rectangle, t *theme.Theme) *tea.Cursor {
+	lines := strings.Split(e.area.Value(), "\n")
+	if e.area.Value() == "" {
+		for i, p := range strings.Split(e.Placeholder, "\n") {
+			if i < v.Dy() {
+				draw.Text(scr, v.Min.X, v.Min.Y+i, v.Dx(), p, t.Text.Placeholder)
+			}
+		}
+		return tea.NewCursor(v.Min.X, v.Min.Y)
+	}
+	row, col := e.area.Line(), e.area.Column()
+	top := max(0, row-v.Dy()+1)
+	at := 0
+	if row < len(lines) {
+		r := []rune(lines[row])
+		at = ansi.StringWidth(draw.Clean(string(r[:min(col, len(r))])))
+	}
+	from := max(0, at-v.Dx()+1)
+	for i := 0; i < v.Dy() && top+i < len(lines); i++ {
+		draw.Line(scr, v, i, cutLeft(draw.Clean(lines[top+i]), from), t.Text.Input)
+	}
+	return tea.NewCursor(v.Min.X+at-from, v.Min.Y+row-top)
+}
+
+// drawNote paints the error of the field with the focus, else the first
+// error elsewhere, else its help.
+func (f *Form) drawNote(scr uv.Screen, r uv.Rectangle, t *theme.Theme) {
+	e := &f.fields[f.focus]
+	text, st := e.err, t.Text.Error
+	if text == "" {
+		for i := range f.fields {
+			if o := &f.fields[i]; o.err != "" && text == "" {
+				text = o.Label + ": " + o.err
+			}
+		}
+	}
+	if text == "" {
+		text, st = e.Help, t.Text.Dim
+	}
+	draw.Text(scr, r.Min.X+2, r.Min.Y, r.Dx()-2, draw.Clean(text), st)
+}

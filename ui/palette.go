@@ -1,0 +1,422 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/sahilm/fuzzy"
+
+	"abxdash/keymap"
+	"abxdash/theme"
+	"abxdash/ui/draw"
+	"abxdash/ui/form"
+)
+
+// choice is an action that the palette offers.
+type choice struct {
+	binding keymap.Binding
+	reason  string
+	match   []int // positions in text() that matched, in bytes
+}
+
+func (c *choice) text() string { return strings.TrimSuffix(c.binding.Help, ".") }
+
+// choices are the named actions that hold here, one for each action.
+func (r *Root) choices() []choice {
+	var out []choice
+	seen := make(map[keymap.Action]bool)
+	for _, b := range r.opts.Keys.Bindings(r.contexts()) {
+		if b.Command == "" || seen[b.Action] {
+			continue
+		}
+		seen[b.Action] = true
+		out = append(out, choice{binding: b, reason: r.disabled(b.Action)})
+	}
+	return out
+}
+
+// paletteBox finds an action by name (ctrl+k).
+type paletteBox struct {
+	env    Env
+	all    []choice
+	shown  []choice
+	cursor int
+	first  int
+	input  *form.Input
+	list   uv.Rectangle
+}
+
+func (r *Root) newPalette() *paletteBox { return &paletteBox{all: r.choices()} }
+
+// Init implements Overlay.
+func (p *paletteBox) Init(env Env) tea.Cmd {
+	p.env = env
+	p.input = form.NewInput(env.Keys, keymap.Palette, "> ")
+	p.input.Placeholder = "what do you want to do?"
+	p.filter()
+	return nil
+}
+
+// Title implements Overlay.
+func (p *paletteBox) Title() string { return "Find" }
+
+// Close implements Overlay.
+func (p *paletteBox) Close() {}
+
+// Captures implements Capturer.
+func (p *paletteBox) Captures() bool { return true }
+
+// Keys implements Overlay.
+func (p *paletteBox) Keys() []keymap.Context { return []keymap.Context{keymap.Palette} }
+
+func (p *paletteBox) place(room uv.Rectangle, w, h int) uv.Rectangle {
+	c := draw.Center(room, w, h)
+	top := room.Min.Y + min(2, room.Dy()-h)
+	return uv.Rect(c.Min.X, top, w, h)
+}
+
+// source makes choices searchable: what they do, then their command.
+type source []choice
+
+func (s source) String(i int) string { return s[i].text() + " " + s[i].binding.Command }
+func (s source) Len() int            { return len(s) }
+
+func (p *paletteBox) filter() {
+	p.cursor, p.first = 0, 0
+	q := strings.TrimSpace(p.input.Value())
+	if q == "" {
+		p.shown = p.all
+		return
+	}
+	p.shown = nil
+	for _, m := range fuzzy.FindFrom(q, source(p.all)) {
+		c := p.all[m.Index]
+		c.match = m.MatchedIndexes
+		p.shown = append(p.shown, c)
+	}
+}
+
+// Update implements Overlay.
+func (p *paletteBox) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case ThemeMsg:
+		p.env.Theme = msg.Theme
+	case tea.MouseClickMsg:
+		if (uv.Pos(msg.X, msg.Y)).In(p.list) {
+			if i := p.first + msg.Y - p.list.Min.Y; i < len(p.shown) {
+				p.cursor = i
+				return p.run()
+			}
+		}
+	case tea.KeyPressMsg, tea.PasteMsg:
+		switch p.input.Update(msg) {
+		case form.Changed:
+			p.filter()
+		case form.Cancelled:
+			return CloseOverlay(p)
+		case form.Accepted:
+			return p.run()
+		case form.Prev:
+			p.cursor = max(p.cursor-1, 0)
+		case form.Next:
+			p.cursor = max(min(p.cursor+1, len(p.shown)-1), 0)
+		case form.Complete:
+			if p.cursor < len(p.shown) {
+				p.input.SetValue(p.shown[p.cursor].text())
+				p.filter()
+			}
+		}
+	}
+	return nil
+}
+
+func (p *paletteBox) run() tea.Cmd {
+	if p.cursor >= len(p.shown) {
+		return nil
+	}
+	c := p.shown[p.cursor]
+	if c.reason != "" {
+		return Toast(ToastWarn, c.binding.Command+": "+c.reason)
+	}
+	return tea.Sequence(CloseOverlay(p), Do(c.binding.Action))
+}
+
+// Size implements Overlay.
+func (p *paletteBox) Size(maxW, maxH int) (w, h int) { return min(70, maxW-2), min(18, maxH) }
+
+// Draw implements Overlay.
+func (p *paletteBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	t := p.env.Theme
+	draw.Fill(scr, area, t.Text.Normal)
+	in := draw.Box(scr, area, t, p.Title(), t.Border.Focused, t.Border.TitleFocused)
+	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
+	cur := p.input.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), min(in.Dy(), 1)), t)
+	p.list = uv.Rect(in.Min.X, in.Min.Y+2, in.Dx(), max(in.Dy()-2, 0))
+	p.first = max(min(p.first, p.cursor), p.cursor-p.list.Dy()+1)
+	for y := 0; y < p.list.Dy() && p.first+y < len(p.shown); y++ {
+		row := uv.Rect(p.list.Min.X, p.list.Min.Y+y, p.list.Dx(), 1)
+		p.drawChoice(scr, row, p.shown[p.first+y], p.first+y == p.cursor, t)
+	}
+	if len(p.shown) == 0 && p.list.Dy() > 0 {
+		draw.Text(scr, p.list.Min.X, p.list.Min.Y, p.list.Dx(), "nothing by that name here", t.Text.Dim)
+	}
+	return cur
+}
+
+func (p *paletteBox) drawChoice(scr uv.Screen, row uv.Rectangle, c choice, selected bool, t *theme.Theme) {
+	text, key, found := t.Text.Normal, t.Keys.Key, t.Text.Title
+	right := ""
+	if len(c.binding.Keys) > 0 {
+		right = keymap.Label(c.binding.Keys[0])
+	}
+	if c.reason != "" {
+		text, key, right = t.Keys.Disabled, t.Keys.Reason, draw.Clean(c.reason)
+	}
+	mark := " "
+	if selected {
+		mark = t.Symbol.Cursor
+		text, key, found = theme.Over(text, t.Row.Selected), theme.Over(key, t.Row.Selected), theme.Over(found, t.Row.Selected)
+		found.Underline = uv.UnderlineSingle
+		draw.Fill(scr, row, t.Row.Selected)
+	}
+	draw.Text(scr, row.Min.X, row.Min.Y, 1, mark, found)
+	x, y := row.Min.X+2, row.Min.Y
+	s := c.text()
+	for i := range len(s) {
+		// Help texts are ASCII, so a byte is a cell.
+		st := text
+		for _, m := range c.match {
+			if m == i {
+				st = found
+			}
+		}
+		x += draw.Text(scr, x, y, row.Max.X-x, s[i:i+1], st)
+	}
+	if w := draw.Width(right); x+2+w <= row.Max.X {
+		draw.Text(scr, row.Max.X-w, y, w, right, key)
+	}
+}
+
+// commandBox is the ":" line, over the status line.
+type commandBox struct {
+	env   Env
+	root  *Root
+	names []choice
+	input *form.Input
+	error string
+}
+
+func (r *Root) newCommand() *commandBox { return &commandBox{root: r, names: r.choices()} }
+
+// Init implements Overlay.
+func (c *commandBox) Init(env Env) tea.Cmd {
+	c.env = env
+	c.input = form.NewInput(env.Keys, keymap.Input, ":")
+	c.input.SetHistory(c.root.history)
+	return nil
+}
+
+// Title implements Overlay.
+func (c *commandBox) Title() string { return "Command" }
+
+// Close implements Overlay.
+func (c *commandBox) Close() {}
+
+// Captures implements Capturer.
+func (c *commandBox) Captures() bool { return true }
+
+// Keys implements Overlay.
+func (c *commandBox) Keys() []keymap.Context { return []keymap.Context{keymap.Input} }
+
+func (c *commandBox) place(room uv.Rectangle, w, h int) uv.Rectangle {
+	return uv.Rect(room.Min.X, room.Max.Y-h, w, h)
+}
+
+// Size implements Overlay.
+func (c *commandBox) Size(maxW, _ int) (w, h int) { return maxW, 1 }
+
+// complete is the rest of the only or first name that begins with what was typed.
+func (c *commandBox) complete() string {
+	v := c.input.Value()
+	if v == "" || strings.Contains(v, " ") {
+		return ""
+	}
+	for _, n := range c.names {
+		if rest, ok := strings.CutPrefix(n.binding.Command, v); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+// Update implements Overlay.
+func (c *commandBox) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case ThemeMsg:
+		c.env.Theme = msg.Theme
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "backspace" && c.input.Value() == "" {
+			return CloseOverlay(c)
+		}
+		switch c.input.Update(msg) {
+		case form.Changed:
+			c.error = ""
+			c.input.Suggestion = c.complete()
+		case form.Complete:
+			c.input.SetValue(c.input.Value() + c.complete())
+			c.input.Suggestion = ""
+		case form.Cancelled:
+			return CloseOverlay(c)
+		case form.Accepted:
+			return c.run()
+		}
+	}
+	return nil
+}
+
+// run carries out "name argument".
+func (c *commandBox) run() tea.Cmd {
+	line := strings.TrimSpace(c.input.Value())
+	if line == "" {
+		return CloseOverlay(c)
+	}
+	name, arg, _ := strings.Cut(line, " ")
+	found := c.find(name)
+	if found == nil {
+		c.error = "there is no command " + draw.Clean(name) + " here"
+		if _, ok := c.env.Keys.Lookup(name); ok {
+			c.error = draw.Clean(name) + " does not work on this screen"
+		}
+		return nil
+	}
+	c.root.history = c.input.Remember(line)
+	return tea.Sequence(CloseOverlay(c), Cmd(ActionMsg{Action: found.binding.Action, Arg: strings.TrimSpace(arg)}))
+}
+
+// find is the choice of that name, or the only one that begins with it.
+func (c *commandBox) find(name string) *choice {
+	var only *choice
+	for i := range c.names {
+		n := c.names[i].binding.Command
+		if n == name {
+			return &c.names[i]
+		}
+		if strings.HasPrefix(n, name) {
+			if only != nil {
+				return nil
+			}
+			only = &c.names[i]
+		}
+	}
+	return only
+}
+
+// Draw implements Overlay.
+func (c *commandBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	t := c.env.Theme
+	draw.Fill(scr, area, t.Text.Normal)
+	cur := c.input.Draw(scr, uv.Rect(area.Min.X+1, area.Min.Y, area.Dx()-1, 1), t)
+	if c.error != "" {
+		if w := draw.Width(c.error) + 1; w < area.Dx()-draw.Width(c.input.Value())-3 {
+			draw.Text(scr, area.Max.X-w, area.Min.Y, w, c.error, t.Text.Error)
+		}
+	}
+	return cur
+}
+
+// messagesBox shows the messages so far, newest last.
+type messagesBox struct {
+	env    Env
+	lines  []string
+	styles []uv.Style
+	top    int
+	rows   int
+}
+
+func (r *Root) newMessages() *messagesBox {
+	m := &messagesBox{}
+	for i := range r.toasts {
+		t := &r.toasts[i]
+		symbol, _ := r.toastLook(t.level)
+		m.lines = append(m.lines, t.at.Format("15:04:05")+"  "+symbol+" "+t.label())
+		m.styles = append(m.styles, messageStyle(r.env.Theme, t.level))
+	}
+	m.top = len(m.lines)
+	return m
+}
+
+func messageStyle(t *theme.Theme, l ToastLevel) uv.Style {
+	switch l {
+	case ToastOK:
+		return t.Text.OK
+	case ToastWarn:
+		return t.Text.Warn
+	case ToastError:
+		return t.Text.Error
+	}
+	return t.Text.Normal
+}
+
+// Init implements Overlay.
+func (m *messagesBox) Init(env Env) tea.Cmd {
+	m.env = env
+	return nil
+}
+
+// Title implements Overlay.
+func (m *messagesBox) Title() string { return "Messages" }
+
+// Close implements Overlay.
+func (m *messagesBox) Close() {}
+
+// Keys implements Overlay.
+func (m *messagesBox) Keys() []keymap.Context { return []keymap.Context{keymap.Message, keymap.Move} }
+
+// Update implements Overlay.
+func (m *messagesBox) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case ThemeMsg:
+		m.env.Theme = msg.Theme
+	case ActionMsg:
+		switch msg.Action {
+		case keymap.NavBack:
+			return CloseOverlay(m)
+		case keymap.MoveUp:
+			m.top--
+		case keymap.MoveDown:
+			m.top++
+		case keymap.MovePageUp, keymap.MoveHalfUp:
+			m.top -= max(m.rows, 1)
+		case keymap.MovePageDown, keymap.MoveHalfDown:
+			m.top += max(m.rows, 1)
+		case keymap.MoveTop:
+			m.top = 0
+		case keymap.MoveBottom:
+			m.top = len(m.lines)
+		}
+		m.top = max(min(m.top, len(m.lines)-m.rows), 0)
+	}
+	return nil
+}
+
+// Size implements Overlay.
+func (m *messagesBox) Size(maxW, maxH int) (w, h int) {
+	return min(100, maxW-2), min(max(len(m.lines), 1)+2, maxH)
+}
+
+// Draw implements Overlay.
+func (m *messagesBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	t := m.env.Theme
+	draw.Fill(scr, area, t.Text.Normal)
+	in := draw.Box(scr, area, t, m.Title(), t.Border.Focused, t.Border.TitleFocused)
+	m.rows = in.Dy()
+	m.top = max(min(m.top, len(m.lines)-m.rows), 0)
+	if len(m.lines) == 0 {
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, "no messages yet", t.Text.Dim)
+	}
+	for y := 0; y < m.rows && m.top+y < len(m.lines); y++ {
+		draw.Text(scr, in.Min.X+1, in.Min.Y+y, in.Dx()-2, m.lines[m.top+y], m.styles[m.top+y])
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"abxdash/keymap"
+	"abxdash/ui/draw"
+)
+
+// leaveMsg quits without asking.
+type leaveMsg struct{}
+
+// quitBox asks whether to quit.
+type quitBox struct {
+	env      Env
+	stakes   []string
+	survives []string
+}
+
+// interrupt is ctrl+c: it asks, and quits when pressed again.
+func (r *Root) interrupt() tea.Cmd {
+	if _, asking := r.topOverlay().(*quitBox); asking {
+		return r.leave()
+	}
+	return r.askQuit(true)
+}
+
+// askQuit quits, but asks first when something would be lost, or always.
+func (r *Root) askQuit(always bool) tea.Cmd {
+	stakes := r.collect(func(v any) []string {
+		if s, ok := v.(Staker); ok {
+			return s.AtStake()
+		}
+		return nil
+	})
+	if len(stakes) == 0 && !always {
+		return r.leave()
+	}
+	return r.push(&quitBox{stakes: stakes, survives: r.Survivors()})
+}
+
+// Survivors names what goes on without the dashboard.
+func (r *Root) Survivors() []string {
+	return r.collect(func(v any) []string {
+		if s, ok := v.(Survivor); ok {
+			return s.Survives()
+		}
+		return nil
+	})
+}
+
+// collect asks every background, screen and box.
+func (r *Root) collect(ask func(any) []string) []string {
+	var out []string
+	one := func(v any) {
+		defer r.recovered("asking what is at stake", nil)
+		for _, s := range ask(v) {
+			out = append(out, draw.Clean(s))
+		}
+	}
+	for _, b := range r.back {
+		if !b.broken {
+			one(b.Background)
+		}
+	}
+	for _, l := range r.stack {
+		if l.broken == "" {
+			one(l.screen)
+		}
+	}
+	for _, o := range r.overlays {
+		one(o)
+	}
+	return out
+}
+
+func (r *Root) leave() tea.Cmd {
+	r.quit = true
+	r.Close()
+	return tea.Quit
+}
+
+// Init implements Overlay.
+func (q *quitBox) Init(env Env) tea.Cmd {
+	q.env = env
+	return nil
+}
+
+// Keys implements Overlay.
+func (q *quitBox) Keys() []keymap.Context { return []keymap.Context{keymap.Confirm} }
+
+// Title implements Overlay.
+func (q *quitBox) Title() string { return "Quit?" }
+
+// Close implements Overlay.
+func (q *quitBox) Close() {}
+
+// Update implements Overlay.
+func (q *quitBox) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case ThemeMsg:
+		q.env.Theme = msg.Theme
+	case ActionMsg:
+		switch msg.Action {
+		case keymap.ConfirmYes:
+			return Cmd(leaveMsg{})
+		case keymap.ConfirmNo, keymap.NavBack:
+			return CloseOverlay(q)
+		}
+	}
+	return nil
+}
+
+func (q *quitBox) lines() []string {
+	var out []string
+	if len(q.stakes) > 0 {
+		out = append(out, "This would be lost:")
+		for _, s := range q.stakes {
+			out = append(out, "  "+q.env.Theme.Symbol.Warn+" "+s)
+		}
+	} else {
+		out = append(out, "Nothing would be lost.")
+	}
+	if len(q.survives) > 0 {
+		out = append(out, "This goes on:")
+		for _, s := range q.survives {
+			out = append(out, "    "+s)
+		}
+	}
+	return out
+}
+
+// Size implements Overlay.
+func (q *quitBox) Size(maxW, maxH int) (w, h int) {
+	w = 44
+	for _, s := range q.lines() {
+		w = max(w, draw.Width(s)+4)
+	}
+	return min(w, maxW), min(len(q.lines())+4, maxH)
+}
+
+// Draw implements Overlay.
+func (q *quitBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	t := q.env.Theme
+	border := t.Border.Focused
+	if len(q.stakes) > 0 {
+		border = t.Border.Danger
+	}
+	draw.Fill(scr, area, t.Text.Normal)
+	in := draw.Box(scr, area, t, q.Title(), border, t.Border.Title)
+	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
+	lines := q.lines()
+	for i := 0; i < min(len(lines), in.Dy()-1); i++ {
+		draw.Text(scr, in.Min.X, in.Min.Y+i, in.Dx(), lines[i], t.Text.Normal)
+	}
+	hint := []string{"y", "quit", "n", "stay", "^c", "quit"}
+	x, y := in.Min.X, in.Max.Y-1
+	for i := 0; i+1 < len(hint) && in.Dy() > 0; i += 2 {
+		x += draw.Text(scr, x, y, in.Max.X-x, hint[i], t.Keys.Key)
+		x += draw.Text(scr, x, y, in.Max.X-x, " "+hint[i+1]+"   ", t.Keys.Help)
+	}
+	return nil
+}

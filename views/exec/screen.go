@@ -1,0 +1,342 @@
+package exec
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"abxdash/client"
+	"abxdash/keymap"
+	"abxdash/ui"
+	"abxdash/ui/draw"
+	"abxdash/ui/form"
+	"abxdash/ui/logpane"
+	"abxdash/views/present"
+)
+
+// maxCopy is how much goes to the clipboard: more is refused by terminals.
+const maxCopy = 74_994
+
+// Options is how the tab stands in the dashboard.
+type Options struct {
+	Manager *Manager
+	// ReadOnly refuses to run anything, with this reason.
+	ReadOnly string
+	// Dir is where saved output goes.
+	Dir string
+}
+
+// Screen is the Output tab.
+type Screen struct {
+	opts Options
+	env  ui.Env
+	sb   client.Sandbox
+	box  *box
+
+	input  *form.Input
+	typing bool
+	shown  *run
+	pane   *logpane.Pane
+	log    uv.Rectangle
+}
+
+// New makes the tab for s.
+func New(o Options, s client.Sandbox) *Screen {
+	return &Screen{opts: o, sb: s, box: o.Manager.box(present.KeyOf(s))}
+}
+
+// Init implements ui.Screen.
+func (s *Screen) Init(env ui.Env) tea.Cmd {
+	s.env = env
+	s.pane = logpane.New(env.Keys, nil)
+	s.input = form.NewInput(env.Keys, keymap.Input, "$ ")
+	s.input.Placeholder = "a shell line, run in the sandbox; enter runs it"
+	s.input.SetHistory(s.box.history)
+	if n := len(s.box.runs); n > 0 {
+		s.show(s.box.runs[n-1])
+	}
+	s.typing = len(s.box.runs) == 0 && s.opts.ReadOnly == ""
+	return nil
+}
+
+// Close implements ui.Screen. Commands go on.
+func (s *Screen) Close() {}
+
+// Title implements ui.Screen.
+func (s *Screen) Title() string { return "Output" }
+
+// Keys implements ui.Screen.
+func (s *Screen) Keys() []keymap.Context {
+	if s.typing {
+		return []keymap.Context{keymap.Input}
+	}
+	return append([]keymap.Context{keymap.Output}, s.pane.Keys()...)
+}
+
+// Captures implements ui.Capturer.
+func (s *Screen) Captures() bool { return s.typing || s.pane.Captures() }
+
+// Disabled implements ui.Disabler.
+func (s *Screen) Disabled(a keymap.Action) string {
+	switch a {
+	case keymap.SandboxRun, keymap.OutputRerun:
+		if s.opts.ReadOnly != "" {
+			return s.opts.ReadOnly
+		}
+		if a == keymap.OutputRerun && s.shown == nil {
+			return "no command has been run yet"
+		}
+	case keymap.OutputCancel:
+		if s.shown == nil || s.shown.over {
+			return "nothing is running here"
+		}
+	}
+	return ""
+}
+
+// Update implements ui.Screen.
+func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case ui.ThemeMsg:
+		s.env.Theme = m.Theme
+	case present.UpdatedMsg:
+		if present.KeyOf(m.Sandbox) == present.KeyOf(s.sb) {
+			s.sb = m.Sandbox.Clone()
+		}
+	case tea.KeyPressMsg, tea.PasteMsg:
+		return s.typed(msg)
+	case tea.MouseMsg:
+		if (uv.Position{X: m.Mouse().X, Y: m.Mouse().Y}).In(s.log) {
+			s.pane.Update(m)
+		}
+	case ui.ActionMsg:
+		return s.act(m.Action)
+	}
+	return nil
+}
+
+// typed takes raw keys: for a search in the output, else for the command line.
+func (s *Screen) typed(msg tea.Msg) tea.Cmd {
+	if !s.typing {
+		s.pane.Update(msg)
+		return nil
+	}
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		if a, _, ok := s.env.Keys.Match([]keymap.Context{keymap.Always}, nil, k.String()); ok && a == keymap.AppInterrupt {
+			return s.interrupt()
+		}
+	}
+	switch s.input.Update(msg) {
+	case form.Cancelled:
+		s.typing = false
+	case form.Accepted:
+		return s.run(strings.TrimSpace(s.input.Value()))
+	}
+	return nil
+}
+
+// interrupt is ctrl+c while typing, as in a shell: it stops what runs, else drops the line.
+func (s *Screen) interrupt() tea.Cmd {
+	if s.shown != nil && !s.shown.over {
+		return s.opts.Manager.stop(s.shown)
+	}
+	if s.input.Value() != "" {
+		s.input.SetValue("")
+		return nil
+	}
+	s.typing = false
+	return nil
+}
+
+// run starts a line; an empty one does nothing.
+func (s *Screen) run(line string) tea.Cmd {
+	if line == "" {
+		return nil
+	}
+	r, cmd := s.opts.Manager.start(present.KeyOf(s.sb), line)
+	s.box.history = s.input.Remember(line)
+	s.input.SetValue("")
+	s.show(r)
+	return cmd
+}
+
+func (s *Screen) show(r *run) {
+	s.shown = r
+	s.pane.SetLines(r.ring)
+}
+
+func (s *Screen) act(a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.NavBack:
+		if !s.pane.Back() {
+			return ui.Cmd(ui.BackMsg{})
+		}
+	case keymap.SandboxRun:
+		s.typing = true
+	case keymap.OutputCancel:
+		if s.shown != nil {
+			return s.opts.Manager.stop(s.shown)
+		}
+	case keymap.OutputRerun:
+		if s.shown != nil {
+			return s.run(s.shown.line)
+		}
+	case keymap.OutputOlder:
+		s.step(-1)
+	case keymap.OutputNewer:
+		s.step(1)
+	case keymap.LogCopy:
+		return s.copyAll()
+	case keymap.LogSave:
+		return s.save()
+	default:
+		s.pane.Do(a)
+	}
+	return nil
+}
+
+// step shows an older or newer command.
+func (s *Screen) step(d int) {
+	for i, r := range s.box.runs {
+		if r == s.shown {
+			s.show(s.box.runs[max(0, min(i+d, len(s.box.runs)-1))])
+			return
+		}
+	}
+}
+
+func (s *Screen) copyAll() tea.Cmd {
+	text := s.pane.Text()
+	if len(text) > maxCopy {
+		return ui.Toast(ui.ToastWarn, fmt.Sprintf("%s is too much for the clipboard; save it to a file instead", present.Size(int64(len(text)))))
+	}
+	return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, "copied "+present.Plural(strings.Count(text, "\n"), "line", "lines")))
+}
+
+// save writes the lines held to a new file and says where.
+func (s *Screen) save() tea.Cmd {
+	if s.shown == nil {
+		return nil
+	}
+	text, dir := s.shown.ring.String(), s.opts.Dir
+	base := fmt.Sprintf("abxdash-%s-%d", s.sb.ID, s.shown.n)
+	return func() tea.Msg {
+		for i := range 1000 {
+			name := base + ".log"
+			if i > 0 {
+				name = fmt.Sprintf("%s-%d.log", base, i)
+			}
+			path := filepath.Join(dir, filepath.Base(name))
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if os.IsExist(err) {
+				continue
+			}
+			if err == nil {
+				_, err = f.WriteString(text)
+				if cerr := f.Close(); err == nil {
+					err = cerr
+				}
+			}
+			if err != nil {
+				return ui.ToastMsg{Level: ui.ToastError, Text: "save: " + present.Clean(err.Error())}
+			}
+			return ui.ToastMsg{Level: ui.ToastOK, Text: "saved " + present.Clean(path)}
+		}
+		return ui.ToastMsg{Level: ui.ToastError, Text: "save: too many files of that name"}
+	}
+}
+
+// Draw implements ui.Screen: earlier commands, the output, the line to type into.
+func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	t := s.env.Theme
+	if area.Dx() <= 0 || area.Dy() <= 0 {
+		return nil
+	}
+	inputY := area.Max.Y - 1
+	list := min(len(s.box.runs), 4, max(0, area.Dy()-8))
+	s.drawRuns(scr, uv.Rect(area.Min.X, area.Min.Y, area.Dx(), list))
+	s.log = uv.Rect(area.Min.X, area.Min.Y+list, area.Dx(), max(0, inputY-area.Min.Y-list))
+	cur := s.drawLog(scr, s.log)
+	line := uv.Rect(area.Min.X, inputY, area.Dx(), 1)
+	if s.typing {
+		return s.input.Draw(scr, line, t)
+	}
+	hint := "! types a command"
+	if s.opts.ReadOnly != "" {
+		hint = s.opts.ReadOnly
+	}
+	draw.Line(scr, line, 0, " "+hint, t.Text.Dim)
+	return cur
+}
+
+// drawRuns lists the last commands, the one shown among them.
+func (s *Screen) drawRuns(scr uv.Screen, area uv.Rectangle) {
+	t := s.env.Theme
+	runs := s.box.runs
+	last := len(runs)
+	for i, r := range runs {
+		if r == s.shown {
+			last = min(len(runs), max(i+1, area.Dy()))
+		}
+	}
+	first := max(0, last-area.Dy())
+	for row := range area.Dy() {
+		r := runs[first+row]
+		st := t.Row.Normal
+		if r == s.shown {
+			st = t.Row.SelectedDim
+		}
+		draw.Line(scr, area, row, "", st)
+		mark, ms := t.Symbol.Busy, t.Text.Info
+		switch {
+		case r.ok():
+			mark, ms = t.Symbol.OK, t.Text.OK
+		case r.over:
+			mark, ms = t.Symbol.Fail, t.Text.Error
+		}
+		ms.Bg = st.Bg
+		x, y := area.Min.X+1, area.Min.Y+row
+		x += draw.Text(scr, x, y, area.Max.X-x, fmt.Sprintf("#%d ", r.n), t.Text.Dim)
+		x += draw.Text(scr, x, y, area.Max.X-x, mark+" ", ms)
+		right := fmt.Sprintf(" %s  %s ", present.CleanMax(r.ending(), 60), took(r.took(s.env.Now())))
+		room := area.Max.X - x - len([]rune(right))
+		if room > 8 {
+			draw.Text(scr, x, y, room, present.Clean(r.line), st)
+			draw.Text(scr, area.Max.X-len([]rune(right)), y, len([]rune(right)), right, ms)
+		} else {
+			draw.Text(scr, x, y, area.Max.X-x, present.Clean(r.line), st)
+		}
+	}
+}
+
+func (s *Screen) drawLog(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	if area.Dx() < 2 || area.Dy() < 2 {
+		return nil
+	}
+	t := s.env.Theme
+	border, title := t.Border.Focused, t.Border.TitleFocused
+	if s.typing {
+		border, title = t.Border.Normal, t.Border.Title
+	}
+	if s.shown == nil {
+		in := draw.Box(scr, area, t, "Output", border, title)
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, "Nothing has been run here yet.", t.Text.Dim)
+		return nil
+	}
+	head := fmt.Sprintf("#%d %s ─ %s ─ %s", s.shown.n, present.CleanMax(s.shown.line, max(8, area.Dx()/3)), present.CleanMax(s.shown.ending(), 60), s.pane.Status())
+	in := draw.Box(scr, area, t, head, border, title)
+	return s.pane.Draw(scr, in, t)
+}
+
+// took words a running time: tenths below a minute.
+func took(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return present.Duration(d)
+}

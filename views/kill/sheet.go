@@ -1,0 +1,362 @@
+package kill
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"abxdash/client"
+	"abxdash/keymap"
+	"abxdash/ui"
+	"abxdash/views/present"
+)
+
+// countFrom is the number of sandboxes from which on the count has to be typed.
+const countFrom = 11
+
+// group sets apart what deserves a second look; the order is that of the sheet.
+type group uint8
+
+const (
+	groupStray group = iota
+	groupIdle        // not running
+	groupRunning
+	groupAttached
+	groupProtected
+)
+
+// line is one sandbox on the sheet. It is a copy of the moment when the sheet
+// was asked for: no refresh changes which sandbox it means.
+type line struct {
+	present.KillTarget
+	group  group
+	shells int
+	keep   bool
+	gone   bool
+}
+
+func (l *line) dies() bool { return !l.keep && !l.gone }
+
+// sheet is the review before a kill. The key that opened it does nothing here,
+// enter does nothing, esc is always safe.
+type sheet struct {
+	env   ui.Env
+	owner present.Owner
+	lines []line
+	// cursor and top are positions in lines.
+	cursor, top int
+	typed       string
+	// nudge is shown when y was pressed before the count was typed.
+	nudge bool
+}
+
+func newSheet(targets []present.KillTarget, shells map[present.Key]int, owner present.Owner) *sheet {
+	s := &sheet{owner: owner}
+	for _, t := range targets {
+		l := line{KillTarget: t, shells: shells[present.KeyOf(t.Sandbox)]}
+		l.group = groupOf(&l)
+		s.lines = append(s.lines, l)
+	}
+	slices.SortStableFunc(s.lines, func(a, b line) int { return int(a.group) - int(b.group) })
+	return s
+}
+
+func groupOf(l *line) group {
+	switch {
+	case client.Protected(l.Sandbox):
+		return groupProtected
+	case l.shells > 0:
+		return groupAttached
+	case len(l.Stray) > 0:
+		return groupStray
+	case l.Sandbox.Running():
+		return groupRunning
+	default:
+		return groupIdle
+	}
+}
+
+// Init implements ui.Overlay.
+func (s *sheet) Init(env ui.Env) tea.Cmd {
+	s.env = env
+	return nil
+}
+
+// Keys implements ui.Overlay.
+func (s *sheet) Keys() []keymap.Context { return []keymap.Context{keymap.Sheet, keymap.Move} }
+
+// Title implements ui.Overlay; scripts may rely on it.
+func (s *sheet) Title() string {
+	return "Kill " + present.Plural(s.dying(), "sandbox", "sandboxes")
+}
+
+// Close implements ui.Overlay.
+func (s *sheet) Close() {}
+
+// dying is how many sandboxes y would kill now.
+func (s *sheet) dying() int {
+	n := 0
+	for i := range s.lines {
+		if s.lines[i].dies() {
+			n++
+		}
+	}
+	return n
+}
+
+// needsCount reports whether the count has to be typed: for many, or for any protected one.
+func (s *sheet) needsCount() bool {
+	for i := range s.lines {
+		if s.lines[i].dies() && s.lines[i].group == groupProtected {
+			return true
+		}
+	}
+	return s.dying() >= countFrom
+}
+
+// Captures implements ui.Capturer: digits are typed into the count.
+func (s *sheet) Captures() bool { return s.needsCount() }
+
+// Disabled implements ui.Disabler.
+func (s *sheet) Disabled(a keymap.Action) string {
+	if a == keymap.SheetPause {
+		return "pausing from here is not offered yet"
+	}
+	return ""
+}
+
+// Update implements ui.Overlay.
+func (s *sheet) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case ui.ActionMsg:
+		return s.act(msg.Action)
+	case tea.KeyPressMsg:
+		return s.key(msg)
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			s.move(-1)
+		} else {
+			s.move(1)
+		}
+	case ui.ThemeMsg:
+		s.env.Theme = msg.Theme
+	case present.GoneMsg:
+		return s.gone(msg.Keys)
+	case present.KillResultMsg:
+		if msg.Outcome != present.KillFailed {
+			return s.gone([]present.Key{msg.Key})
+		}
+	case present.ShellCountMsg:
+		s.attached(msg)
+	}
+	return nil
+}
+
+// key handles raw keys while a count has to be typed. Everything else means
+// what it means otherwise.
+func (s *sheet) key(msg tea.KeyPressMsg) tea.Cmd {
+	k := msg.String()
+	switch {
+	case len(k) == 1 && k[0] >= '0' && k[0] <= '9':
+		if len(s.typed) < 6 {
+			s.typed += k
+		}
+		s.nudge = false
+		return nil
+	case k == "backspace":
+		s.typed = s.typed[:max(0, len(s.typed)-1)]
+		return nil
+	}
+	a, _, ok := s.env.Keys.Match([]keymap.Context{keymap.Sheet, keymap.Move, keymap.Always}, nil, k)
+	if !ok {
+		return nil
+	}
+	if a == keymap.AppUndo {
+		return ui.Cmd(ui.ActionMsg{Action: a})
+	}
+	return s.act(a)
+}
+
+func (s *sheet) act(a keymap.Action) tea.Cmd {
+	switch a {
+	case keymap.SheetConfirm:
+		return s.confirm()
+	case keymap.SheetKeep:
+		s.toggle()
+	case keymap.NavBack:
+		return ui.Cmd(ui.CloseOverlayMsg{Overlay: s})
+	case keymap.MoveUp:
+		s.move(-1)
+	case keymap.MoveDown:
+		s.move(1)
+	case keymap.MoveHalfUp, keymap.MovePageUp:
+		s.move(-8)
+	case keymap.MoveHalfDown, keymap.MovePageDown:
+		s.move(8)
+	case keymap.MoveTop:
+		s.move(-len(s.lines))
+	case keymap.MoveBottom:
+		s.move(len(s.lines))
+	}
+	return nil
+}
+
+func (s *sheet) move(n int) { s.cursor = min(max(0, s.cursor+n), len(s.lines)-1) }
+
+func (s *sheet) toggle() {
+	l := &s.lines[s.cursor]
+	if !l.gone {
+		l.keep = !l.keep
+		// A count typed for another number must not confirm this one.
+		s.typed = ""
+	}
+	s.move(1)
+}
+
+func (s *sheet) confirm() tea.Cmd {
+	n := s.dying()
+	if n == 0 {
+		return nil
+	}
+	if s.needsCount() && s.typed != strconv.Itoa(n) {
+		s.nudge, s.typed = true, ""
+		return nil
+	}
+	msg := confirmedMsg{}
+	for i := range s.lines {
+		if s.lines[i].dies() {
+			msg.targets = append(msg.targets, s.lines[i].KillTarget)
+		}
+	}
+	return tea.Sequence(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Cmd(msg))
+}
+
+// gone marks targets that vanished meanwhile; if none is left, the sheet says so and closes.
+func (s *sheet) gone(keys []present.Key) tea.Cmd {
+	hit := false
+	for i := range s.lines {
+		l := &s.lines[i]
+		if !l.gone && slices.Contains(keys, present.KeyOf(l.Sandbox)) {
+			l.gone, hit = true, true
+			s.typed = ""
+		}
+	}
+	if !hit {
+		return nil
+	}
+	for i := range s.lines {
+		if !s.lines[i].gone {
+			return nil
+		}
+	}
+	text := present.LongLabel(s.lines[0].Sandbox) + " no longer exists: nothing to kill"
+	if len(s.lines) > 1 {
+		text = fmt.Sprintf("all %d no longer exist: nothing to kill", len(s.lines))
+	}
+	return tea.Batch(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Toast(ui.ToastInfo, text))
+}
+
+// attached keeps the warning about open shells right; the order stays, so that
+// nothing moves under the cursor.
+func (s *sheet) attached(msg present.ShellCountMsg) {
+	for i := range s.lines {
+		if l := &s.lines[i]; present.KeyOf(l.Sandbox) == msg.Key {
+			l.shells = msg.N
+		}
+	}
+}
+
+// note is the right-most part of a line: why it may go, or why it deserves a second look.
+func (s *sheet) note(l *line) string {
+	var parts []string
+	if l.gone {
+		return "no longer exists"
+	}
+	if client.Protected(l.Sandbox) {
+		parts = append(parts, "PROTECTED")
+	}
+	if l.shells > 0 {
+		parts = append(parts, present.Plural(l.shells, "shell attached by you", "shells attached by you"))
+	}
+	if len(l.Stray) > 0 {
+		parts = append(parts, strings.Join(l.Stray, ", "))
+	} else if who := s.owner.Column(l.Sandbox); who != "me" {
+		parts = append(parts, "owner "+who)
+	}
+	if now := s.env.Now(); len(parts) == 0 {
+		parts = append(parts, "up "+present.Age(l.Sandbox.StartedAt, now))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// totals words what the kill frees and who is among the targets.
+func (s *sheet) totals() string {
+	var cpu float64
+	var mem int64
+	counts := map[group]int{}
+	for i := range s.lines {
+		l := &s.lines[i]
+		if !l.dies() {
+			continue
+		}
+		cpu += l.Sandbox.CPU
+		mem += l.Sandbox.MemoryMB
+		switch {
+		case l.group == groupProtected:
+			counts[groupProtected]++
+		case l.shells > 0:
+			counts[groupAttached]++
+		case l.Sandbox.Running() && len(l.Stray) == 0:
+			counts[groupRunning]++
+		}
+	}
+	out := "frees: nothing known"
+	if cpu > 0 || mem > 0 {
+		out = fmt.Sprintf("frees: %s vCPU, %s", present.CPU(cpu), present.Memory(mem))
+	}
+	for _, g := range []struct {
+		g    group
+		word string
+	}{{groupRunning, "running"}, {groupAttached, "with your shell"}, {groupProtected, "protected"}} {
+		if counts[g.g] > 0 {
+			out += fmt.Sprintf(" · %d %s", counts[g.g], g.word)
+		}
+	}
+	return out
+}
+
+// prompt is the last but one line: what has to be typed, or nothing.
+func (s *sheet) prompt() string {
+	if !s.needsCount() {
+		return ""
+	}
+	n := strconv.Itoa(s.dying())
+	if s.typed == "" {
+		return "type " + n + ", then " + present.KeyIn(s.env.Keys, keymap.Sheet, keymap.SheetConfirm)
+	}
+	return "typed " + s.typed + " of " + n
+}
+
+var _ ui.Overlay = (*sheet)(nil)
+var _ ui.Capturer = (*sheet)(nil)
+var _ ui.Disabler = (*sheet)(nil)
+
+// rowsMax bounds the list part of the sheet.
+const rowsMax = 16
+
+// Size implements ui.Overlay.
+func (s *sheet) Size(maxW, maxH int) (int, int) {
+	// Frame, separators, totals, prompt and keys around the list.
+	h := min(len(s.lines)+s.headings(), rowsMax) + 6
+	return min(maxW, 100), min(maxH, h)
+}
+
+// Draw implements ui.Overlay.
+func (s *sheet) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	s.paint(scr, area)
+	return nil
+}

@@ -1,0 +1,365 @@
+package sandboxes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"abxdash/client"
+	"abxdash/keymap"
+	"abxdash/ui/draw"
+	"abxdash/views/present"
+)
+
+// parts are the rectangles of the list; empty ones are not drawn.
+type parts struct{ summary, notices, frame, preview uv.Rectangle }
+
+const (
+	minFramed  = 6  // rows below which there is no frame
+	minPreview = 18 // rows from which there is a preview pane
+)
+
+// layout divides area. It is pure.
+func layout(area uv.Rectangle, notices, pane int) parts {
+	var p parts
+	h := area.Dy()
+	y := area.Min.Y
+	take := func(n int) uv.Rectangle {
+		n = max(0, min(n, area.Max.Y-y))
+		r := uv.Rect(area.Min.X, y, area.Dx(), n)
+		y += n
+		return r
+	}
+	if h >= minFramed {
+		p.summary = take(1)
+	}
+	if h >= minFramed+4 {
+		p.notices = take(min(notices, 2))
+	}
+	preview := 0
+	if h >= minPreview && pane > 0 {
+		preview = 6
+		if pane > 1 {
+			preview = h / 2
+		}
+	}
+	p.frame = take(area.Max.Y - y - preview)
+	p.preview = take(preview)
+	return p
+}
+
+// Draw implements ui.Screen.
+func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
+	s.sync()
+	if area.Dx() <= 0 || area.Dy() <= 0 {
+		return nil
+	}
+	notices := s.notices()
+	p := layout(area, len(notices), s.pane)
+	s.drawSummary(scr, p.summary)
+	for i := 0; i < p.notices.Dy() && i < len(notices); i++ {
+		n := notices[i]
+		draw.Text(scr, p.notices.Min.X+1, p.notices.Min.Y+i, p.notices.Dx()-1, n.text, s.noticeStyle(n))
+	}
+	cur := s.drawFrame(scr, p.frame)
+	s.drawPreview(scr, p.preview)
+	return cur
+}
+
+// drawSummary paints banner, provider chips and, at the right, the counts.
+func (s *Screen) drawSummary(scr uv.Screen, r uv.Rectangle) {
+	if r.Dy() == 0 {
+		return
+	}
+	t := s.env.Theme
+	right := s.countText()
+	rw := ansi.StringWidth(right)
+	limit := r.Max.X
+	if rw+12 < r.Dx() {
+		limit -= rw + 2
+		draw.Text(scr, r.Max.X-rw-1, r.Min.Y, rw, right, t.Text.Normal)
+	}
+	x := r.Min.X + 1
+	if s.opt.Banner != "" {
+		x += draw.Text(scr, x, r.Min.Y, limit-x, " "+s.opt.Banner+" ", t.Bar.ChipWarn) + 1
+	}
+	for i, src := range s.store.sources {
+		text, level := src.chip(s.store.now)
+		st, symbol := styleOf(t, level)
+		text = " " + symbol + " " + text + " "
+		if x+ansi.StringWidth(text) > limit {
+			draw.Text(scr, x, r.Min.Y, limit-x, fmt.Sprintf("+%d", len(s.store.sources)-i), t.Text.Dim)
+			return
+		}
+		x += draw.Text(scr, x, r.Min.Y, limit-x, text, st) + 1
+	}
+}
+
+func (s *Screen) countText() string {
+	var parts []string
+	more := ""
+	for _, src := range s.store.sources {
+		if src.incomplete {
+			more = "+"
+		}
+	}
+	parts = append(parts, fmt.Sprintf("%d%s running", s.counts.running, more))
+	if s.counts.stray > 0 {
+		parts = append(parts, fmt.Sprintf("%d%s stray", s.counts.stray, more))
+	}
+	return strings.Join(parts, "  ")
+}
+
+type notice struct {
+	text  string
+	level chipLevel
+}
+
+// notices are lines about providers: why one fails, or that its list may lack something.
+func (s *Screen) notices() []notice {
+	var out []notice
+	for _, src := range s.store.sources {
+		name := present.Clean(src.name)
+		switch {
+		case src.err != nil:
+			text := name + ": " + present.ErrorLine(src.err) + since(src, s.store.now)
+			if h := present.Hint(src.err); h != "" {
+				text += "  hint: " + h
+			}
+			out = append(out, notice{text, chipError})
+		case src.incomplete:
+			note := src.note
+			if note == "" {
+				note = "the list may be incomplete"
+			}
+			out = append(out, notice{name + ": " + present.Clean(note), chipIdle})
+		}
+	}
+	return out
+}
+
+func (s *Screen) noticeStyle(n notice) uv.Style {
+	if n.level == chipError {
+		return s.env.Theme.Text.Error
+	}
+	return s.env.Theme.Text.Dim
+}
+
+// drawFrame paints the table in its frame, the filter line in its first row
+// while that is edited.
+func (s *Screen) drawFrame(scr uv.Screen, r uv.Rectangle) *tea.Cursor {
+	t := s.env.Theme
+	in := r
+	if r.Dy() >= 5 && r.Dx() >= 20 {
+		in = draw.Box(scr, r, t, s.frameTitle(), t.Border.Focused, t.Border.TitleFocused)
+		s.drawFrameInfo(scr, r)
+	}
+	var cur *tea.Cursor
+	if s.input != nil && in.Dy() > 0 {
+		line := uv.Rect(in.Min.X, in.Min.Y, in.Dx(), 1)
+		in = uv.Rect(in.Min.X, in.Min.Y+1, in.Dx(), in.Dy()-1)
+		if s.filterErr != "" {
+			w := min(ansi.StringWidth(s.filterErr)+2, line.Dx()/2)
+			draw.Text(scr, line.Max.X-w, line.Min.Y, w, s.filterErr, t.Text.Warn)
+			line.Max.X -= w + 1
+		}
+		cur = s.input.Draw(scr, line, t)
+	}
+	if s.table.Len() == 0 {
+		s.drawEmpty(scr, in)
+		return cur
+	}
+	s.table.Draw(scr, in, t, s.input == nil)
+	return cur
+}
+
+// frameTitle is "Sandboxes", with what is filtered.
+func (s *Screen) frameTitle() string {
+	out := s.Title()
+	if f := s.filter.String(); f != "" {
+		out += " " + s.env.Theme.Symbol.H + " /" + present.CleanMax(f, 60)
+	}
+	if s.strayOnly {
+		out += " " + s.env.Theme.Symbol.H + " strays only"
+	}
+	return out
+}
+
+// drawFrameInfo paints "14 of 52 · 2 marked · sort: TTL ↑" into the top edge.
+func (s *Screen) drawFrameInfo(scr uv.Screen, r uv.Rectangle) {
+	t := s.env.Theme
+	var bits []string
+	switch shown, total := s.table.Len(), s.table.Total(); {
+	case shown != total:
+		bits = append(bits, fmt.Sprintf("%d of %d", shown, total))
+	case s.anyIncomplete():
+		bits = append(bits, fmt.Sprintf("%d+", total))
+	default:
+		bits = append(bits, fmt.Sprintf("%d", total))
+	}
+	if n := s.table.MarkedCount(); n > 0 {
+		bits = append(bits, fmt.Sprintf("%d marked", n))
+	}
+	if s.table.Ranging() {
+		bits = append(bits, "marking a range")
+	}
+	if key, desc := s.table.Sort(); key != "" {
+		arrow := t.Symbol.Up
+		if desc {
+			arrow = t.Symbol.Down
+		}
+		bits = append(bits, "sort: "+key+" "+arrow)
+	}
+	text := " " + strings.Join(bits, " · ") + " "
+	w := ansi.StringWidth(text)
+	// The title keeps the left half and more.
+	if room := r.Dx() - ansi.StringWidth(s.frameTitle()) - 8; w <= room {
+		draw.Text(scr, r.Max.X-w-2, r.Min.Y, w, text, t.Text.Dim)
+	}
+}
+
+func (s *Screen) anyIncomplete() bool {
+	return slices.ContainsFunc(s.store.sources, func(src *source) bool { return src.incomplete })
+}
+
+// drawEmpty tells a newcomer what to press, or why nothing is here.
+func (s *Screen) drawEmpty(scr uv.Screen, r uv.Rectangle) {
+	t, keys := s.env.Theme, s.env.Keys
+	type hint struct{ key, text string }
+	var head string
+	var hints []hint
+	switch {
+	case s.table.Total() > 0:
+		head = "Nothing matches the filter."
+		hints = []hint{{present.KeyIn(keys, keymap.Global, keymap.NavBack), "clear the filter"}, {present.KeyIn(keys, keymap.List, keymap.ListFilter), "change it"}}
+	case !s.anyLoaded():
+		head = "Asking " + present.Clean(strings.Join(s.opt.Providers.Names(), ", ")) + " " + t.Symbol.Ellipsis
+	default:
+		head = "No sandboxes yet."
+		where := "create a sandbox"
+		if s.opt.CreateIn != "" {
+			where = "create a sandbox on " + present.Clean(s.opt.CreateIn)
+		}
+		if s.opt.CreateIn == "local" {
+			where = "create a local sandbox, no account needed"
+		}
+		hints = []hint{
+			{present.KeyIn(keys, keymap.List, keymap.ListNew), where},
+			{present.KeyIn(keys, keymap.List, keymap.ListOptions), "choose provider, template and lifetime first"},
+			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), "all keys"},
+			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), "quit"},
+		}
+		if s.opt.ReadOnly {
+			hints = hints[2:]
+		}
+	}
+	width := ansi.StringWidth(head)
+	for _, h := range hints {
+		width = max(width, 6+ansi.StringWidth(h.text))
+	}
+	rows := 1
+	if len(hints) > 0 {
+		rows = len(hints) + 2
+	}
+	box := draw.Center(r, width, rows)
+	draw.Text(scr, box.Min.X, box.Min.Y, box.Dx(), head, t.Text.Strong)
+	for i, h := range hints {
+		y := box.Min.Y + 2 + i
+		if y >= r.Max.Y {
+			return
+		}
+		draw.Text(scr, box.Min.X, y, 5, h.key, t.Keys.Key)
+		draw.Text(scr, box.Min.X+6, y, box.Dx()-6, h.text, t.Keys.Help)
+	}
+}
+
+func (s *Screen) anyLoaded() bool {
+	return slices.ContainsFunc(s.store.sources, func(src *source) bool { return src.loaded || src.err != nil })
+}
+
+// drawPreview says more about the row under the cursor.
+func (s *Screen) drawPreview(scr uv.Screen, r uv.Rectangle) {
+	if r.Dy() < 3 {
+		return
+	}
+	t := s.env.Theme
+	e := s.current()
+	title := "Preview"
+	if e != nil {
+		title = present.Elide(present.LongLabel(e.sb), max(8, r.Dx()-8))
+	}
+	in := draw.Box(scr, r, t, title, t.Border.Normal, t.Border.Title)
+	if e == nil || in.Dx() < 4 {
+		return
+	}
+	for i, l := range s.previewLines(e) {
+		if i >= in.Dy() {
+			return
+		}
+		draw.Text(scr, in.Min.X+1, in.Min.Y+i, in.Dx()-2, l.text, l.style)
+	}
+}
+
+type styledLine struct {
+	text  string
+	style uv.Style
+}
+
+// previewLines are in the order of their weight: what is cut off in a small
+// pane matters least.
+func (s *Screen) previewLines(e *entry) []styledLine {
+	t := s.env.Theme
+	sb := e.sb
+	now := s.at(e)
+	var out []styledLine
+	add := func(st uv.Style, text string) { out = append(out, styledLine{text, st}) }
+	if text := s.killText(e, 100); text != "" {
+		add(t.Text.Warn, text)
+	}
+	if len(e.stray) > 0 {
+		add(t.Text.Warn, "stray: "+strings.Join(e.stray, ", "))
+	}
+	parts := []string{present.Clean(sb.Provider), present.Template(sb), present.StateWord(sb)}
+	if sb.CPU > 0 || sb.MemoryMB > 0 {
+		parts = append(parts, present.CPU(sb.CPU)+" vCPU", present.Memory(sb.MemoryMB))
+	}
+	if sb.Isolation != "" {
+		parts = append(parts, "isolation "+present.Clean(string(sb.Isolation)))
+	}
+	add(t.Text.Normal, strings.Join(parts, " / "))
+	times := "up " + present.Age(sb.StartedAt, now)
+	if left, kind := present.Left(sb, now); kind == client.EndAt && left > 0 {
+		times += "   ends in " + present.TTL(sb, now) + " at " + sb.ExpiresAt.Local().Format("15:04:05")
+	} else {
+		times += "   TTL " + present.TTL(sb, now)
+	}
+	add(t.Text.Normal, times+"   owner "+s.opt.Owner.Column(sb))
+	if meta := metaLine(sb.Metadata); meta != "" {
+		add(t.Text.Dim, meta)
+	}
+	return out
+}
+
+// metaLine is "meta app=web run=812", our own tags left out, in the order of the keys.
+func metaLine(m map[string]string) string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		if k != client.MetaName && !strings.HasPrefix(k, "abxdash.") {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	var b strings.Builder
+	b.WriteString("meta")
+	for _, k := range keys {
+		b.WriteString("  " + present.CleanMax(k, 40) + "=" + present.CleanMax(m[k], 60))
+	}
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package sandboxes
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"abxdash/client"
+	"abxdash/views/present"
+)
+
+const (
+	// pollFocused and pollHidden are how often a provider is asked while the
+	// terminal has the focus, and while it has not.
+	pollFocused = 5 * time.Second
+	pollHidden  = 30 * time.Second
+	// backoffMax bounds the wait after failures in a row.
+	backoffMax = time.Minute
+	// pauseDefault is the wait after a 429 that names none.
+	pauseDefault = 30 * time.Second
+	// slowAfter is when an answer that has not come is said to be late.
+	slowAfter = 4 * time.Second
+)
+
+// source is the state of polling one provider. Each has its own clock and its
+// own single request in flight, so that a hung provider never slows another.
+type source struct {
+	provider client.Provider
+	name     string
+
+	gen      uint64 // of the last listing asked for
+	startSeq uint64 // of the store when that was asked
+	inFlight bool
+	startAt  time.Time
+	again    bool // another listing is wanted as soon as this one is in
+
+	nextAt      time.Time
+	pausedUntil time.Time // set by a 429
+	failures    int
+	err         error
+	loaded      bool // at least one answer was good
+	lastOK      time.Time
+	clock       present.Clock
+	incomplete  bool
+	note        string
+}
+
+// due reports whether a listing should start now.
+func (s *source) due(now time.Time) bool {
+	return !s.inFlight && !now.Before(s.nextAt) && !s.paused(now)
+}
+
+func (s *source) paused(now time.Time) bool { return now.Before(s.pausedUntil) }
+
+// succeeded notes a good answer and plans the next listing.
+func (s *source) succeeded(page client.Page, at time.Time, interval time.Duration) {
+	s.inFlight, s.failures, s.err, s.loaded = false, 0, nil, true
+	s.lastOK = at
+	s.clock = present.NewClock(page.ServerTime, at)
+	s.incomplete, s.note = page.MayBeIncomplete, page.Note
+	s.plan(at, interval)
+}
+
+// failed notes a failure and plans the next try: as told by a 429, else with a growing wait.
+func (s *source) failed(err error, at time.Time, interval time.Duration) {
+	s.inFlight, s.err = false, err
+	s.failures++
+	wait := min(interval<<min(s.failures-1, 6), max(backoffMax, interval))
+	if after := client.RetryAfterOf(err); after > 0 || errors.Is(err, client.ErrRateLimited) {
+		if after <= 0 {
+			after = pauseDefault
+		}
+		s.pausedUntil = at.Add(after)
+		wait = max(wait, after)
+		// What was asked for during the pause is asked once, after it.
+		s.nextAt = s.pausedUntil
+		if s.again = false; wait > after {
+			s.nextAt = at.Add(wait)
+		}
+		return
+	}
+	s.plan(at, wait)
+}
+
+// plan sets the time of the next listing, up to a tenth later than asked so
+// that providers and dashboards do not fall into step.
+func (s *source) plan(at time.Time, wait time.Duration) {
+	if s.again {
+		s.again = false
+		s.nextAt = at
+		return
+	}
+	s.nextAt = at.Add(wait + rand.N(wait/10+1))
+}
+
+// chip words the state of the provider for the header, with its level.
+func (s *source) chip(now time.Time) (text string, level chipLevel) {
+	name := present.CleanMax(s.name, 30)
+	switch {
+	case s.paused(now):
+		return name + " 429 " + present.Duration(s.pausedUntil.Sub(now)+time.Second-1), chipWarn
+	case s.err != nil:
+		return name + " " + string(client.CodeOf(s.err)), chipError
+	case s.inFlight && now.Sub(s.startAt) > slowAfter:
+		return name + " " + present.Duration(now.Sub(s.startAt)), chipWarn
+	case !s.loaded:
+		return name, chipIdle
+	default:
+		return name, chipOK
+	}
+}
+
+type chipLevel uint8
+
+const (
+	chipIdle chipLevel = iota
+	chipOK
+	chipWarn
+	chipError
+)

@@ -1,0 +1,485 @@
+package sandboxes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"abxdash/client"
+	"abxdash/keymap"
+	"abxdash/ui"
+	"abxdash/views/present"
+)
+
+const (
+	// stillThereAfter is how long an accepted kill may take before the row says so.
+	stillThereAfter = time.Minute
+	// createdGrace is how long a sandbox made here may be missing from lists.
+	createdGrace = 10 * time.Second
+	// listTimeout bounds one listing.
+	listTimeout = 20 * time.Second
+)
+
+// StoreOptions configures a [Store].
+type StoreOptions struct {
+	Providers present.Providers
+	Owner     present.Owner
+	// Timeout bounds one listing of one provider; 0 means 20 s.
+	Timeout time.Duration
+	// Alive tells whether a process of this machine lives, for stray reasons; nil means unknown.
+	Alive func(pid int) bool
+}
+
+// Store keeps the sandboxes of all providers fresh and is the one place that
+// polls lists. It is a ui.Background: everything happens in Update, so it needs
+// no lock, and the list screen reads it directly.
+type Store struct {
+	opt     StoreOptions
+	env     ui.Env
+	ctx     context.Context
+	cancel  context.CancelFunc
+	sources []*source
+	rows    map[present.Key]*entry
+	// seq counts requests and local changes, to tell which of them a list can know about.
+	seq uint64
+	// order is every row in the order of its key; nil when it must be made again.
+	order []*entry
+	// structure changes when rows came, went or may have to be sorted or filtered anew.
+	structure uint64
+	now       time.Time
+	hidden    bool // the terminal has lost the focus
+}
+
+// killStage is how far the killing of a row has got.
+type killStage uint8
+
+const (
+	killNone     killStage = iota
+	killPending            // in the grace time, nothing sent
+	killSending            // sent, no answer yet
+	killAccepted           // the provider said yes
+)
+
+// entry is one sandbox in the store.
+type entry struct {
+	// id is the key as text, src the provider it came from.
+	id    string
+	src   *source
+	sb    client.Sandbox
+	stray []string
+	// version changes whenever something that is shown did, except for time passing.
+	version uint64
+	// localSeq is the store's seq at the last change made from here.
+	localSeq   uint64
+	stateSince time.Time
+	createdAt  time.Time
+
+	kill   killStage
+	killAt time.Time
+	// acceptedAt is the time of the answer; seenGone is set once a list lacked the row.
+	acceptedAt time.Time
+	seenGone   bool
+}
+
+// NewStore makes a store; it starts with Init.
+func NewStore(opt StoreOptions) *Store {
+	if opt.Timeout <= 0 {
+		opt.Timeout = listTimeout
+	}
+	s := &Store{opt: opt, rows: map[present.Key]*entry{}}
+	for _, p := range opt.Providers {
+		s.sources = append(s.sources, &source{provider: p, name: p.Name()})
+	}
+	return s
+}
+
+// Init asks every provider at once. It implements ui.Background.
+func (s *Store) Init(env ui.Env) tea.Cmd {
+	s.env, s.now = env, env.Now()
+	s.ctx, s.cancel = context.WithCancel(env.Ctx)
+	return s.startDue()
+}
+
+// Update implements ui.Background.
+func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case ui.TickMsg:
+		s.now = msg.Now
+		s.dropBuried()
+		return s.startDue(), false
+	case ui.FocusMsg:
+		return s.focus(msg.Focused), false
+	case ui.ActionMsg:
+		if msg.Action == keymap.AppRefresh {
+			return s.refresh("", true), false
+		}
+	case present.ListedMsg:
+		return s.listed(msg), false
+	case present.RefreshMsg:
+		return s.refresh(msg.Provider, false), false
+	case present.CreatedMsg:
+		return s.created(msg.Sandbox), false
+	case present.UpdatedMsg:
+		s.updated(msg.Sandbox)
+	case present.GoneMsg:
+		s.gone(msg.Keys)
+	case present.KillPendingMsg:
+		s.stage(msg.Keys, killPending, msg.At)
+	case present.KillUndoneMsg:
+		s.stage(msg.Keys, killNone, time.Time{})
+	case present.KillSendingMsg:
+		s.stage(msg.Keys, killSending, time.Time{})
+	case present.KillResultMsg:
+		s.killed(msg)
+	case present.KillDoneMsg:
+		return s.afterKill(msg), false
+	}
+	return nil, false
+}
+
+// Status implements ui.Background; the list's own header tells what there is to tell.
+func (s *Store) Status() string { return "" }
+
+// Close cancels all listings.
+func (s *Store) Close() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// Lookup returns a sandbox as last seen.
+func (s *Store) Lookup(k present.Key) (client.Sandbox, bool) {
+	e := s.rows[k]
+	if e == nil || e.buried() {
+		return client.Sandbox{}, false
+	}
+	return e.sb, true
+}
+
+// ServerTime returns the time at a provider now.
+func (s *Store) ServerTime(provider string) time.Time {
+	if src := s.source(provider); src != nil {
+		return src.clock.At(s.now)
+	}
+	return s.now
+}
+
+// entries returns the rows to show. The slice is the caller's to read until the next Update.
+func (s *Store) entries() []*entry {
+	if s.order == nil {
+		s.order = make([]*entry, 0, len(s.rows))
+		for _, e := range s.rows {
+			if !e.buried() {
+				s.order = append(s.order, e)
+			}
+		}
+		slices.SortFunc(s.order, func(a, b *entry) int { return strings.Compare(a.id, b.id) })
+	}
+	return s.order
+}
+
+// restructured notes that rows came or went.
+func (s *Store) restructured() {
+	s.order = nil
+	s.structure++
+}
+
+func (s *Store) source(name string) *source {
+	for _, src := range s.sources {
+		if src.name == name {
+			return src
+		}
+	}
+	return nil
+}
+
+func (s *Store) interval() time.Duration {
+	if s.hidden {
+		return pollHidden
+	}
+	return pollFocused
+}
+
+// startDue starts a listing of every provider whose time has come.
+func (s *Store) startDue() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, src := range s.sources {
+		if src.due(s.now) {
+			cmds = append(cmds, s.list(src))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+func (s *Store) list(src *source) tea.Cmd {
+	s.seq++
+	src.gen++
+	src.startSeq, src.startAt, src.inFlight, src.again = s.seq, s.now, true, false
+	gen, p, parent, timeout, clock := src.gen, src.provider, s.ctx, s.opt.Timeout, s.env.Now
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(parent, timeout)
+		defer cancel()
+		page, err := present.ListAll(ctx, p, client.Query{})
+		return present.ListedMsg{Provider: p.Name(), Gen: gen, Page: page, At: clock(), Err: err}
+	}
+}
+
+// refresh lists again as soon as that is allowed. With say, a provider that
+// asked us to wait is named together with the wait.
+func (s *Store) refresh(provider string, say bool) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, src := range s.sources {
+		if provider != "" && src.name != provider {
+			continue
+		}
+		switch {
+		case src.paused(s.now):
+			if say {
+				left := present.Duration(src.pausedUntil.Sub(s.now) + time.Second - 1)
+				cmds = append(cmds, ui.Toast(ui.ToastWarn, fmt.Sprintf("%s asked us to wait: next refresh in %s", present.Clean(src.name), left)))
+			}
+		case src.inFlight:
+			src.again = true
+		default:
+			cmds = append(cmds, s.list(src))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// focus changes the pace; coming back refreshes what is older than the faster pace.
+func (s *Store) focus(focused bool) tea.Cmd {
+	s.hidden = !focused
+	if !focused {
+		return nil
+	}
+	for _, src := range s.sources {
+		if src.failures == 0 && s.now.Sub(src.lastOK) >= pollFocused {
+			src.nextAt = s.now
+		}
+	}
+	return s.startDue()
+}
+
+// listed applies one provider's answer.
+func (s *Store) listed(msg present.ListedMsg) tea.Cmd {
+	src := s.source(msg.Provider)
+	if src == nil || msg.Gen != src.gen || !src.inFlight {
+		return nil
+	}
+	if msg.At.After(s.now) {
+		s.now = msg.At
+	}
+	if msg.Err != nil {
+		if errors.Is(msg.Err, context.Canceled) && s.ctx.Err() != nil {
+			return nil
+		}
+		src.failed(msg.Err, s.now, s.interval())
+		return s.startDue()
+	}
+	src.succeeded(msg.Page, s.now, s.interval())
+	gone := s.merge(src, msg.Page)
+	cmds := []tea.Cmd{s.startDue()}
+	if len(gone) > 0 && !msg.Page.MayBeIncomplete {
+		cmds = append(cmds, ui.Cmd(present.GoneMsg{Keys: gone}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// merge brings the rows of one provider up to its list and returns those that vanished by themselves.
+func (s *Store) merge(src *source, page client.Page) (gone []present.Key) {
+	in := make(map[present.Key]bool, len(page.Sandboxes))
+	changed, moved := false, false
+	for i := range page.Sandboxes {
+		sb := page.Sandboxes[i]
+		sb.Provider = src.name
+		k := present.KeyOf(sb)
+		in[k] = true
+		isNew, differs := s.mergeOne(src, k, sb)
+		moved = moved || isNew
+		changed = changed || differs
+	}
+	for k, e := range s.rows {
+		if k.Provider != src.name || in[k] {
+			continue
+		}
+		switch {
+		case e.localSeq > src.startSeq, s.now.Sub(e.createdAt) < createdGrace:
+			// The list may not know about it yet.
+		case e.kill == killAccepted:
+			moved = moved || !e.seenGone
+			e.seenGone = true
+		default:
+			delete(s.rows, k)
+			gone = append(gone, k)
+		}
+	}
+	switch {
+	case moved || len(gone) > 0:
+		s.restructured()
+	case changed:
+		s.structure++
+	}
+	slices.SortFunc(gone, func(a, b present.Key) int { return strings.Compare(a.String(), b.String()) })
+	return gone
+}
+
+func (s *Store) mergeOne(src *source, k present.Key, sb client.Sandbox) (isNew, changed bool) {
+	e := s.rows[k]
+	if e == nil {
+		s.add(src, sb)
+		return true, false
+	}
+	if e.localSeq > src.startSeq {
+		return false, false
+	}
+	if e.sb.State != sb.State {
+		e.stateSince = s.now
+	}
+	changed = !sameRow(&e.sb, &sb)
+	e.sb = sb
+	if stray := s.strays(src, e); !slices.Equal(stray, e.stray) {
+		e.stray, changed = stray, true
+	}
+	if changed {
+		e.version++
+	}
+	return false, changed
+}
+
+func (s *Store) add(src *source, sb client.Sandbox) *entry {
+	k := present.KeyOf(sb)
+	e := &entry{id: k.String(), src: src, sb: sb, stateSince: s.now, version: 1}
+	e.stray = s.strays(src, e)
+	s.rows[k] = e
+	return e
+}
+
+// sameRow reports whether two reports of one sandbox look the same in the list.
+func sameRow(a, b *client.Sandbox) bool {
+	return a.Name == b.Name && a.Template == b.Template && a.TemplateID == b.TemplateID && a.State == b.State &&
+		a.Isolation == b.Isolation && a.StartedAt.Equal(b.StartedAt) && a.ExpiresAt.Equal(b.ExpiresAt) && a.End == b.End &&
+		a.CPU == b.CPU && a.MemoryMB == b.MemoryMB && a.DiskMB == b.DiskMB && maps.Equal(a.Metadata, b.Metadata)
+}
+
+func (s *Store) strays(src *source, e *entry) []string {
+	return present.StrayReasons(e.sb, present.StrayInfo{
+		Now: src.clock.At(s.now), Host: s.opt.Owner.Host, StateSince: src.clock.At(e.stateSince), Alive: s.opt.Alive,
+	})
+}
+
+// created puts a sandbox made here into the list at once and asks for a fresh list.
+func (s *Store) created(sb client.Sandbox) tea.Cmd {
+	src := s.source(sb.Provider)
+	if src == nil {
+		return nil
+	}
+	s.seq++
+	e := s.add(src, sb)
+	e.localSeq, e.createdAt = s.seq, s.now
+	s.restructured()
+	return s.refresh(sb.Provider, false)
+}
+
+func (s *Store) updated(sb client.Sandbox) {
+	e := s.rows[present.KeyOf(sb)]
+	if e == nil {
+		return
+	}
+	s.seq++
+	if e.sb.State != sb.State {
+		e.stateSince = s.now
+	}
+	e.sb, e.localSeq = sb, s.seq
+	e.version++
+	s.structure++
+}
+
+// gone removes rows that another view found to be missing.
+func (s *Store) gone(keys []present.Key) {
+	for _, k := range keys {
+		if _, ok := s.rows[k]; ok {
+			delete(s.rows, k)
+			s.restructured()
+		}
+	}
+}
+
+func (s *Store) stage(keys []present.Key, stage killStage, at time.Time) {
+	for _, k := range keys {
+		if e := s.rows[k]; e != nil && e.kill != killAccepted {
+			e.kill, e.killAt = stage, at
+			e.version++
+		}
+	}
+}
+
+// killed turns a row into a tombstone until the list agrees.
+func (s *Store) killed(msg present.KillResultMsg) {
+	e := s.rows[msg.Key]
+	if e == nil {
+		return
+	}
+	s.seq++
+	e.localSeq = s.seq
+	switch msg.Outcome {
+	case present.KillFailed:
+		e.kill = killNone
+	case present.KillAlreadyGone:
+		e.kill, e.acceptedAt, e.seenGone = killAccepted, s.now, true
+	case present.KillAccepted:
+		e.kill, e.acceptedAt = killAccepted, s.now
+	}
+	e.createdAt = time.Time{}
+	e.version++
+	s.restructured()
+}
+
+func (s *Store) afterKill(msg present.KillDoneMsg) tea.Cmd {
+	var cmds []tea.Cmd
+	seen := map[string]bool{}
+	for _, k := range slices.Concat(msg.Killed, msg.Failed) {
+		if !seen[k.Provider] {
+			seen[k.Provider] = true
+			cmds = append(cmds, s.refresh(k.Provider, false))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// buried rows are kept only so that a list that flips back does not show them again.
+func (e *entry) buried() bool { return e.kill == killAccepted && e.seenGone }
+
+// dropBuried forgets tombstones after the limit: what a list then still says is the truth.
+func (s *Store) dropBuried() {
+	for k, e := range s.rows {
+		if e.buried() && s.now.Sub(e.acceptedAt) >= stillThereAfter {
+			delete(s.rows, k)
+		}
+	}
+}
+
+// stale reports whether the row's provider does not answer now.
+func (e *entry) stale() bool { return e.src.err != nil }
+
+// stuckKill reports that a kill was accepted long ago and the row is still listed.
+func (e *entry) stuckKill(now time.Time) bool {
+	return e.kill == killAccepted && now.Sub(e.acceptedAt) >= stillThereAfter
+}
+
+// ProcessAlive reports whether a process of this machine exists, as far as the
+// system tells; where it cannot tell, true.
+func ProcessAlive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	return signalZero(p)
+}
