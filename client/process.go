@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -169,7 +170,7 @@ func Collect(p Process) (Output, error) {
 	for {
 		f, err := p.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			o.Exit = p.Exit()
 			return o, nil
 		case err != nil:

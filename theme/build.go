@@ -100,7 +100,7 @@ func indexed(dark bool) palette {
 	}
 	return palette{
 		dim: i(241), accent: i(26), accent2: i(91),
-		ok: i(28), info: i(24), warn: i(94), bad: i(160),
+		ok: i(22), info: i(24), warn: i(94), bad: i(160),
 		border: i(248), borderFocus: i(26),
 		selFg: i(16), selBg: i(153), selDimBg: i(254),
 		badgeFg: i(231), chipFg: i(238), chipBg: i(254),

@@ -53,6 +53,9 @@ func (r *Root) key(msg tea.KeyPressMsg) tea.Cmd {
 	if !shell {
 		if a, _, ok := r.opts.Keys.Match([]keymap.Context{keymap.Always}, nil, k); ok && (a == keymap.AppInterrupt || a == keymap.AppSuspend) {
 			r.clearPending()
+			if cmd, ok := r.interrupted(a); ok {
+				return cmd
+			}
 			return r.dispatch(ActionMsg{Action: a})
 		}
 	}
@@ -70,6 +73,19 @@ func (r *Root) key(msg tea.KeyPressMsg) tea.Cmd {
 		return r.captured(l, msg)
 	}
 	return r.bound(k, r.contexts())
+}
+
+// interrupted offers ctrl+c to the screen that is being typed into.
+func (r *Root) interrupted(a keymap.Action) (cmd tea.Cmd, ok bool) {
+	l := r.top()
+	if a != keymap.AppInterrupt || r.topOverlay() != nil || l == nil || l.broken != "" || !captures(l.screen) {
+		return nil, false
+	}
+	if i, is := l.screen.(Interrupter); is {
+		defer r.recovered("interrupting a screen", func(s string) { r.breakScreen(l, s) })
+		return i.Interrupt()
+	}
+	return nil, false
 }
 
 // captured gives a key to a screen that captures, except for sequences of

@@ -60,6 +60,12 @@ type Env struct {
 // bound arrives raw together with the leader before it.
 type Capturer interface{ Captures() bool }
 
+// Interrupter is a capturing screen that has a use of its own for ctrl+c, such
+// as stopping the command it shows; false leaves it to the shell, which asks to quit.
+type Interrupter interface {
+	Interrupt() (cmd tea.Cmd, handled bool)
+}
+
 // Disabler tells why an action cannot be used now; "" means it can. Help and
 // the footer grey such actions and show the reason, and Root shows it as a
 // toast instead of delivering the action.

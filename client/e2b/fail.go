@@ -229,6 +229,9 @@ func (c *Client) fromRefusal(e *client.Error, f failing, r *refusal) {
 			e.Hint = "the sandbox did not take its access token"
 		} else {
 			e.Message = fmt.Sprintf("HTTP 401 from %s: %s", r.host, e.Message)
+			if strings.HasPrefix(c.cfg.APIKey, "sk_e2b_") {
+				e.Hint = "this looks like an access token; provider " + c.cfg.Name + " needs an API key"
+			}
 		}
 	}
 }
@@ -237,7 +240,8 @@ func (c *Client) fromRefusal(e *client.Error, f failing, r *refusal) {
 func gone(e *client.Error, f failing, body errorBody) {
 	if body.Port == nil {
 		e.Code, e.Kind = client.CodeNotFound, client.ErrNotFound
-		if e.Message == "" || body.Message == "" {
+		e.Hint = "it has ended, or it is paused"
+		if body.Message == "" {
 			e.Message = "the sandbox was not found"
 		}
 		return

@@ -73,6 +73,17 @@ func TestStatusToError(t *testing.T) {
 	}
 }
 
+func TestAccessTokenAsKey(t *testing.T) { // AUT-09
+	f := newFake(t, map[string]http.HandlerFunc{"GET *": answerJSON(401, `{"code":401,"message":"no"}`)})
+	_, err := newTestClient(t, f, func(c *Config) { c.APIKey = "sk_e2b_x" }).Sandboxes().List(context.Background(), client.Query{})
+	if hint := client.HintOf(err); !strings.Contains(hint, "access token") {
+		t.Errorf("hint %q", hint)
+	}
+	if got := f.only(t, "/v2/sandboxes").header.Get("X-API-Key"); got != "sk_e2b_x" {
+		t.Errorf("sent %q", got)
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	cases := []struct {

@@ -32,7 +32,7 @@ const (
 )
 
 // dial connects to the server after checking that it is ours.
-func (p paths) dial(ctx context.Context) (net.Conn, error) {
+func (p paths) dial(ctx context.Context) (*net.UnixConn, error) {
 	info, err := os.Lstat(p.socket)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -63,12 +63,8 @@ func (p paths) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-func checkPeer(c net.Conn) error {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return errors.New("not a unix connection")
-	}
-	uid, err := server.PeerUID(u)
+func checkPeer(c *net.UnixConn) error {
+	uid, err := server.PeerUID(c)
 	if err != nil {
 		return fmt.Errorf("ask who serves the socket: %w", err)
 	}
@@ -82,10 +78,16 @@ func checkPeer(c net.Conn) error {
 	return nil
 }
 
-// newTransport speaks HTTP over the socket and checks the protocol number.
-func newTransport(p paths) (http.RoundTripper, *http.Transport) {
-	t := &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) },
+// newTransport speaks HTTP over the socket.
+func newTransport(p paths) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c, err := p.dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		},
 		// On the same machine packing costs more than it saves.
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 16,
@@ -93,23 +95,47 @@ func newTransport(p paths) (http.RoundTripper, *http.Transport) {
 		ReadBufferSize:      ioBuffer,
 		WriteBufferSize:     ioBuffer,
 	}
-	return handshake{t}, t
 }
 
-// handshake refuses answers of a server that speaks another protocol number.
-type handshake struct{ next http.RoundTripper }
+// ours is the transport with what is special about the local server: an end
+// in the middle of a request, and other protocol numbers.
+type ours struct {
+	next  http.RoundTripper
+	paths paths
+	// anyProtocol lets answers of servers with another protocol number through.
+	anyProtocol bool
+}
 
-func (h handshake) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := h.next.RoundTrip(r)
+func (o ours) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := o.next.RoundTrip(r)
 	if err != nil {
+		if cut(err) && o.gone(r.Context()) {
+			return nil, errNoServer
+		}
 		return nil, err
 	}
 	n := res.Header.Get(server.HeaderProtocol)
-	if n == "" || n == strconv.Itoa(server.Protocol) {
+	if o.anyProtocol || n == "" || n == strconv.Itoa(server.Protocol) {
 		return res, nil // the data plane names none
 	}
 	_ = res.Body.Close()
 	return nil, otherProtocol(res.Header.Get(server.HeaderVersion))
+}
+
+// cut reports a connection that the other side ended without an answer.
+func cut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// gone reports that no server listens any more. Then whatever the cut request
+// may have done has ended with the server.
+func (o ours) gone(ctx context.Context) bool {
+	c, err := o.paths.dial(ctx)
+	if err == nil {
+		_ = c.Close()
+		return false
+	}
+	return errors.Is(err, errNoServer)
 }
 
 func otherProtocol(version string) *client.Error {
@@ -124,7 +150,7 @@ func otherProtocol(version string) *client.Error {
 // look asks the server about itself. With hold the server stays for at least
 // its idle time, so that a create can follow.
 func (p *Provider) look(ctx context.Context, hold bool) (server.StatusJSON, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+server.PathStatus, nil)
 	if err != nil {
@@ -150,7 +176,7 @@ func (e *refusedError) Error() string {
 
 // ask sends one request about the server itself and decodes the answer into out.
 func (p *Provider) ask(req *http.Request, out *server.StatusJSON) error {
-	res, err := p.raw.RoundTrip(req)
+	res, err := ours{p.raw, p.paths, true}.RoundTrip(req)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ const lockPoll = 10 * time.Millisecond
 // that it stays long enough for a create.
 func (p *Provider) ensure(ctx context.Context) error {
 	st, err := p.look(ctx, true)
+	if err != nil && cut(err) { // one ended and another came meanwhile
+		st, err = p.look(ctx, true)
+	}
 	if err == nil && !p.replaceable(st) {
 		return p.accept(st)
 	}
@@ -51,6 +54,9 @@ func (p *Provider) replaceable(st server.StatusJSON) bool {
 
 // accept checks a running server against what this binary wants.
 func (p *Provider) accept(st server.StatusJSON) error {
+	if st.Protocol != server.Protocol {
+		return otherProtocol(st.Version)
+	}
 	if st.Version != p.cfg.Version {
 		p.log.Warn(versionNote(st, p.cfg.Version))
 	}

@@ -26,6 +26,8 @@ type Provider struct {
 	inner *e2b.Client
 	raw   *http.Transport
 	log   *slog.Logger
+	// patience bounds one question to the server about itself.
+	patience time.Duration
 }
 
 var (
@@ -53,10 +55,10 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
-	rt, raw := newTransport(ps)
+	raw := newTransport(ps)
 	inner, err := e2b.New(e2b.Config{
 		Name: Name, APIURL: origin, DataURL: origin,
-		HTTPClient:   &http.Client{Transport: rt},
+		HTTPClient:   &http.Client{Transport: ours{raw, ps, false}},
 		Logger:       cfg.Logger,
 		UserAgent:    "abxdash/" + cfg.Version,
 		Capabilities: capabilities(),
@@ -66,7 +68,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{cfg: cfg, paths: ps, inner: inner, raw: raw, log: cfg.Logger}, nil
+	return &Provider{cfg: cfg, paths: ps, inner: inner, raw: raw, log: cfg.Logger, patience: lookTimeout}, nil
 }
 
 // Close gives up idle connections. The server and its sandboxes go on.

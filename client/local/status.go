@@ -23,13 +23,8 @@ const stopPatience = 20 * time.Second
 func (p *Provider) Status(ctx context.Context) (Status, error) {
 	out := Status{Socket: p.paths.socket}
 	st, err := p.look(ctx, false)
-	var ce *client.Error
 	switch {
 	case errors.Is(err, errNoServer):
-		return out, nil
-	case errors.As(err, &ce) && errors.Is(err, client.ErrConflict):
-		// Another protocol number: all that is known is that it runs.
-		out.Running, out.PID, out.Note = true, p.holder(), ce.Message
 		return out, nil
 	case err != nil:
 		return out, p.sayServer(err)
@@ -37,7 +32,10 @@ func (p *Provider) Status(ctx context.Context) (Status, error) {
 	out.Running, out.PID, out.Version = true, st.PID, st.Version
 	out.Isolation, out.IsolationReason = client.Isolation(st.Isolation), st.IsolationReason
 	out.Sandboxes = st.Sandboxes
-	if st.Version != p.cfg.Version {
+	switch {
+	case st.Protocol != server.Protocol:
+		out.Note = otherProtocol(st.Version).Message
+	case st.Version != p.cfg.Version:
 		out.Note = versionNote(st, p.cfg.Version)
 	}
 	return out, nil
@@ -67,7 +65,7 @@ func (p *Provider) Stop(ctx context.Context, force bool) error {
 		}
 	case err != nil && !force:
 		return p.sayServer(err)
-	case errors.As(err, &ce) && !errors.Is(err, client.ErrConflict):
+	case errors.As(err, &ce):
 		return err // the socket or its server is not ours
 	case err != nil && pid != 0:
 		p.log.Warn("the local server does not answer, killing it", "err", err)
@@ -94,7 +92,7 @@ var errSlow = errors.New("the local server takes too long to end")
 
 // askStop sends the stop request.
 func (p *Provider) askStop(ctx context.Context, force bool) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	body, err := json.Marshal(server.StopJSON{Force: force})
 	if err != nil {
@@ -139,8 +137,7 @@ func (p *Provider) lockHolder() lockInfo {
 	return info
 }
 
-// waitGone waits until the server of that pid has let go of its lock, and
-// until its janitor has cleared up behind it.
+// waitGone waits until the server of that pid has let go of its lock.
 func (p *Provider) waitGone(ctx context.Context, pid int) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()

@@ -50,7 +50,6 @@ func (p *Pane) drawRows(scr uv.Screen, t *theme.Theme) {
 		}
 		row = 0
 	}
-	p.bottom = n >= next
 }
 
 func (p *Pane) drawRow(scr uv.Screen, y, n, row int, t *theme.Theme) {
@@ -60,7 +59,7 @@ func (p *Pane) drawRow(scr uv.Screen, y, n, row int, t *theme.Theme) {
 	}
 	x := p.area.Min.X
 	_, isErr, at := p.lines.At(n - p.lines.Dropped())
-	if row == 0 {
+	if row == 0 && p.gutter() > 0 {
 		if p.times {
 			stamp := "--:--:--.--- "
 			if !at.IsZero() {
@@ -79,6 +78,7 @@ func (p *Pane) drawRow(scr uv.Screen, y, n, row int, t *theme.Theme) {
 		if row+1 < len(starts) {
 			to = starts[row+1]
 		}
+		to = min(to, from+p.textWidth()) // a wide character may be wider than a tiny pane
 	}
 	c := canvas{scr: scr, x: x + p.gutter(), y: y, from: from, to: to, noColor: t.NoColor}
 	c.paint(l, matches(l.plain, p.query), p.match(n, t))

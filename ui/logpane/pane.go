@@ -22,12 +22,11 @@ type Pane struct {
 	times  bool
 	errors bool
 
-	top    pos // first row on screen while not following
-	left   int // first column on screen without wrapping
-	seen   int // number after the newest line when following ended
-	area   uv.Rectangle
-	bottom bool // the last Draw showed the end
-	last   pos  // first row of the last Draw
+	top  pos // first row on screen while not following
+	left int // first column on screen without wrapping
+	seen int // number after the newest line when following ended
+	area uv.Rectangle
+	last pos // first row of the last Draw
 
 	search *form.Input // open while a search is typed
 	query  string
@@ -151,12 +150,16 @@ func rowStarts(l parsed, w int) []int {
 	return out
 }
 
-// gutter is the width of what stands before the text.
+// gutter is the width of what stands before the text; a tiny pane has none.
 func (p *Pane) gutter() int {
+	g := 2
 	if p.times {
-		return len("15:04:05.000 ") + 2
+		g += len("15:04:05.000 ")
 	}
-	return 2
+	if p.area.Dx() < g+4 {
+		return 0
+	}
+	return g
 }
 
 func (p *Pane) textWidth() int { return max(p.area.Dx()-p.gutter(), 1) }
@@ -199,24 +202,16 @@ func (p *Pane) scroll(n int) {
 	if n < 0 && p.atTop() {
 		return
 	}
-	if n > 0 && (p.follow || p.bottom) {
-		p.Follow()
+	if n > 0 && p.follow {
 		return
 	}
 	p.Pause()
 	p.clampTop()
-	for ; n < 0; n++ {
-		if !p.stepUp() {
-			break
-		}
+	for i := n; i < 0 && p.stepUp(); i++ {
 	}
-	for ; n > 0; n-- {
-		if !p.stepDown() {
-			p.Follow()
-			break
-		}
+	for i := n; i > 0 && !p.fits() && p.stepDown(); i-- {
 	}
-	if n == 0 && !p.follow && p.fits() {
+	if p.fits() {
 		p.Follow()
 	}
 }
@@ -365,11 +360,7 @@ func (p *Pane) move(a keymap.Action) bool {
 }
 
 func (p *Pane) setWrap(on bool) {
-	p.Pause()
 	p.wrap, p.left, p.top.row = on, 0, 0
-	if p.bottom {
-		p.Follow()
-	}
 }
 
 // SetWrap sets wrapping; SetTimes and SetErrorsOnly the other switches.

@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
@@ -64,9 +65,31 @@ func (t *Table[T]) Draw(scr uv.Screen, area uv.Rectangle, th *theme.Theme, focus
 		t.spare[key] = cells
 		blit(scr, area.Min.X, area.Min.Y+1+y, cells)
 	}
-	// Only what was on screen stays formatted.
+	t.retire()
+}
+
+// retire forgets formatted rows that were not on screen, and keeps their cells for the next ones.
+func (t *Table[T]) retire() {
+	for k, cells := range t.cache {
+		if _, ok := t.spare[k]; !ok {
+			t.free = append(t.free, cells[:0])
+		}
+	}
+	t.free = t.free[:min(len(t.free), t.height)]
 	t.cache, t.spare = t.spare, t.cache
 	clear(t.spare)
+}
+
+// blank is an empty row of cells with room for a width.
+func (t *Table[T]) blank(width int) []uv.Cell {
+	for n := len(t.free); n > 0; n = len(t.free) {
+		cells := t.free[n-1]
+		t.free = t.free[:n-1]
+		if cap(cells) >= width {
+			return cells
+		}
+	}
+	return make([]uv.Cell, 0, width)
 }
 
 func (t *Table[T]) sizings() []sizing {
@@ -160,7 +183,7 @@ func (t *Table[T]) drawEmpty(scr uv.Screen, th *theme.Theme) {
 // format paints a row into cells exactly as wide as the table.
 func (t *Table[T]) format(r T, k cacheKey) []uv.Cell {
 	th := k.theme
-	p := pen{cells: make([]uv.Cell, 0, k.width), limit: k.width, over: t.over(th, k.look)}
+	p := pen{cells: t.blank(k.width), limit: k.width, over: t.over(th, k.look)}
 	p.keep, p.dim = th.Row.KeepColors && k.look&(lookStale|lookTomb) == 0, th.Text.Dim.Fg
 	if k.look&lookFocus == 0 {
 		p.dim = nil
@@ -268,10 +291,12 @@ func (p *pen) text(s string, w int, st uv.Style, more bool) int {
 		st.Fg = own
 	}
 	used := 0
-	g := uniseg.NewGraphemes(s)
-	for g.Next() {
-		c := g.Str()
-		n := ansi.StringWidth(c)
+	g := graphemes(s)
+	for c := g.next(); c != ""; c = g.next() {
+		n := 1
+		if len(c) > 1 {
+			n = ansi.StringWidth(c)
+		}
 		if n == 0 || used+n > w || len(p.cells)+n > p.limit {
 			continue
 		}
@@ -282,6 +307,26 @@ func (p *pen) text(s string, w int, st uv.Style, more bool) int {
 		used += n
 	}
 	return used
+}
+
+// clusters walks the graphemes of a text, quickly where it is ASCII.
+type clusters struct {
+	s     string
+	state int
+}
+
+func graphemes(s string) clusters { return clusters{s: s, state: -1} }
+
+func (g *clusters) next() (c string) {
+	if g.s == "" {
+		return ""
+	}
+	if g.s[0] < utf8.RuneSelf && (len(g.s) == 1 || g.s[1] < utf8.RuneSelf) {
+		c, g.s, g.state = g.s[:1], g.s[1:], -1
+		return c
+	}
+	c, g.s, _, g.state = uniseg.FirstGraphemeClusterInString(g.s, g.state)
+	return c
 }
 
 // elideMiddle cuts s to w cells, keeping both ends.

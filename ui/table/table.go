@@ -95,6 +95,7 @@ type Table[T any] struct {
 	layout  layout
 	cache   map[cacheKey][]uv.Cell
 	spare   map[cacheKey][]uv.Cell
+	free    [][]uv.Cell // cells of rows that left the screen
 	area    uv.Rectangle
 	lastHit hitMemory
 	epoch   uint64
@@ -193,6 +194,7 @@ func (t *Table[T]) rebuild(filtering bool) {
 		})
 	}
 	t.place(filtering)
+	t.scroll()
 }
 
 // place puts the cursor on its id, or where it was.

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -19,15 +20,23 @@ func EncodePaste(text string, m Modes) []byte {
 	return []byte("\x1b[200~" + stripPasteEnd(text) + "\x1b[201~")
 }
 
-// stripPasteEnd removes the end marker until none is left, so that pieces of
-// one around another cannot form it, nor its 8-bit form.
+// pasteEnds are the ways to write the end marker.
+var pasteEnds = [...]string{"\x1b[201~", "\u009b201~", "\x9b201~"}
+
+// stripPasteEnd removes end markers, those included that appear only once
+// another one between their parts is gone.
 func stripPasteEnd(text string) string {
-	for _, end := range [...]string{"\x1b[201~", "\u009b201~", "\x9b201~"} {
-		for strings.Contains(text, end) {
-			text = strings.ReplaceAll(text, end, "")
+	out := make([]byte, 0, len(text))
+	for i := range len(text) {
+		out = append(out, text[i])
+		for _, end := range pasteEnds {
+			if text[i] == '~' && bytes.HasSuffix(out, []byte(end)) {
+				out = out[:len(out)-len(end)]
+				break
+			}
 		}
 	}
-	return text
+	return string(out)
 }
 
 // EncodeFocus is what a terminal in modes m sends when it gets or loses the focus.

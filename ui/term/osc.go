@@ -258,3 +258,7 @@ func (t *Terminal) termcap(name string) {
 	}
 	t.reply("\x1bP0+r" + name + "\x1b\\")
 }
+
+// CleanTitle makes a text safe to be sent as a window title: printable
+// characters only, at most 256.
+func CleanTitle(s string) string { return cleanText([]byte(s), maxTitle) }

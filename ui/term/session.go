@@ -70,6 +70,10 @@ type Session struct {
 	pace    sync.Mutex
 	last    time.Time
 
+	// feeding is held while a slice goes to the emulator and to the attached
+	// terminal, so that detaching sees both in the same state.
+	feeding sync.Mutex
+
 	out  outputQueue
 	in   inputBuffer
 	size sizeBox
@@ -184,6 +188,8 @@ func (s *Session) emulate() {
 
 // feed gives one slice to the emulator and the same bytes to the attached terminal.
 func (s *Session) feed(p []byte) int {
+	s.feeding.Lock()
+	defer s.feeding.Unlock()
 	p = s.raw.align(s.term, p)
 	start := s.clock()
 	n := s.term.feed(p, func() bool { return s.clock().Sub(start) >= sliceTime })

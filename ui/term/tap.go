@@ -85,22 +85,33 @@ func (s *Session) AttachRaw(w io.Writer) bool {
 	s.raw.w, s.raw.aligned, s.raw.err, s.raw.pending = w, false, nil, nil
 	s.raw.mu.Unlock()
 	s.term.SuppressReplies(true)
+	s.flushRaw()
+	return true
+}
+
+// flushRaw lets the feeding goroutine flush, or does so itself when that has ended.
+func (s *Session) flushRaw() {
 	select {
 	case <-s.done:
 		s.raw.flush(s.term)
 	default:
 		poke(s.raw.wake)
 	}
-	return true
 }
 
-// DetachRaw stops passing output on. After it returns nothing more is written to the writer.
-func (s *Session) DetachRaw() {
+// DetachRaw stops passing output on and returns what resets the real terminal.
+// After it returns nothing more is written to the writer. It must not be
+// called from a callback of the terminal.
+func (s *Session) DetachRaw() []byte {
+	s.feeding.Lock()
 	s.raw.mu.Lock()
 	s.raw.w, s.raw.pending = nil, nil
 	s.raw.mu.Unlock()
+	reset := s.term.Unpaint()
+	s.feeding.Unlock()
 	s.term.SuppressReplies(false)
 	s.signal()
+	return reset
 }
 
 // InjectRaw writes p to the attached terminal between two sequences of the
@@ -111,7 +122,7 @@ func (s *Session) InjectRaw(p []byte) {
 		s.raw.pending = append(s.raw.pending, p...)
 	}
 	s.raw.mu.Unlock()
-	poke(s.raw.wake)
+	s.flushRaw()
 }
 
 // RawError is why writing to the attached terminal failed, nil if it did not.

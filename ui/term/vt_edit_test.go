@@ -63,7 +63,7 @@ var vtMargins = []vtCase{
 	{name: "decslrm needs its mode", in: "\x1b[3;3H\x1b[2;4sX", want: "\n\n  X", check: regionIs(0, 4, 0, 9)},
 	{name: "decslrm wraps", in: "\x1b[?69h\x1b[3;5s\x1b[1;3Habcd", want: "  abc\n  d"},
 	{name: "decslrm cr", in: "\x1b[?69h\x1b[3;5s\x1b[1;4Hx\rY", want: "  Yx"},
-	{name: "decslrm cr left of the margin", in: "\x1b[?69h\x1b[3;5s\x1b[1;2Hx\rY", want: "Yx"},
+	{name: "decslrm cr left of the margin", in: "\x1b[?69h\x1b[3;5s\x1b[1;1Hx\rY", want: "Y"},
 	{name: "decslrm scrolls the middle", in: "abcdefg\r\nhijklmn\x1b[?69h\x1b[3;5s\x1b[S", want: "abjklfg\nhi   mn"},
 	{name: "decslrm scrolls down", in: "abcdefg\r\nhijklmn\x1b[?69h\x1b[3;5s\x1b[T", want: "ab   fg\nhicdemn\n  jkl"},
 	{name: "decslrm ich", in: "abcdefg\x1b[?69h\x1b[3;5s\x1b[1;3H\x1b[@", want: "ab cdfg"},

@@ -144,5 +144,5 @@ var vtUTF8 = []vtCase{
 	{name: "two starts", in: "\xe6\xe6\xbc\xa2X", want: "\ufffd漢X"},
 	{name: "four bytes cut", in: "\xf0\x9f\x98X", want: "\ufffdX"},
 	{name: "nothing is printed for the unfinished", in: "a\xe6\xbc", want: "a"},
-	{name: "noncharacter", in: "\uffffX", want: "\uffffX"},
+	{name: "noncharacter", in: "\uffffX", want: "X"},
 }

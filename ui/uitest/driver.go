@@ -23,6 +23,8 @@ type Driver struct {
 	// Ignored are messages of the framework that only a real program acts on.
 	Ignored []tea.Msg
 
+	patience time.Duration
+
 	late chan tea.Msg
 	done chan struct{}
 }
@@ -44,7 +46,20 @@ func Options(o ui.Options) ui.Options {
 // Start makes a Root from o (see [Options]) and shows it in a window of w×h.
 func Start(t testing.TB, o ui.Options, w, h int) *Driver {
 	t.Helper()
-	d := &Driver{T: t, Root: ui.New(Options(o)), late: make(chan tea.Msg, 64), done: make(chan struct{})}
+	return start(t, o, w, h, patience)
+}
+
+// StartStreams is [Start] for screens with streams, whose commands wait most of
+// the time: it hardly waits for any, so what follows from a key is seen only
+// through [Driver.Until].
+func StartStreams(t testing.TB, o ui.Options, w, h int) *Driver {
+	t.Helper()
+	return start(t, o, w, h, 2*time.Millisecond)
+}
+
+func start(t testing.TB, o ui.Options, w, h int, patience time.Duration) *Driver {
+	t.Helper()
+	d := &Driver{T: t, Root: ui.New(Options(o)), patience: patience, late: make(chan tea.Msg, 64), done: make(chan struct{})}
 	t.Cleanup(d.close)
 	d.Run(d.Root.Init())
 	d.Send(tea.WindowSizeMsg{Width: w, Height: h})
@@ -74,7 +89,7 @@ func (d *Driver) Run(cmd tea.Cmd) {
 	}
 	got := make(chan tea.Msg, 1)
 	go func() { got <- cmd() }()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(d.patience)
 	defer timer.Stop()
 	select {
 	case m := <-got:

@@ -115,7 +115,7 @@ func styleNames(th *theme.Theme) map[uv.Style]string {
 	v := reflect.ValueOf(*th)
 	for i := range v.NumField() {
 		group := v.Field(i)
-		if group.Kind() != reflect.Struct {
+		if group.Kind() != reflect.Struct || !v.Type().Field(i).IsExported() {
 			continue
 		}
 		for j := range group.NumField() {

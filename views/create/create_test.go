@@ -14,6 +14,7 @@ import (
 	"abxdash/client"
 	"abxdash/client/fake"
 	"abxdash/ui"
+	"abxdash/ui/uitest"
 	"abxdash/views/present"
 	"abxdash/views/present/viewtest"
 )
@@ -188,7 +189,8 @@ func TestLateErrorIsAToast(t *testing.T) {
 func TestBadInputIsRefusedBeforeAnyCall(t *testing.T) {
 	s := newScene(t, Options{})
 	for _, c := range []struct{ field, value, want string }{
-		{fieldLifetime, "0", "a duration"},
+		{fieldLifetime, "0", "at least one second"},
+		{fieldLifetime, "", "a duration"},
 		{fieldLifetime, "0s", "at least one second"},
 		{fieldLifetime, "-5m", "at least one second"},
 		{fieldLifetime, "soon", "a duration"},
@@ -202,7 +204,7 @@ func TestBadInputIsRefusedBeforeAnyCall(t *testing.T) {
 		s.Send(present.CreateRequestMsg{Full: true})
 		d := s.Overlay().(*dialog)
 		d.form.SetValue(c.field, c.value)
-		s.Run(d.input(viewtest.Key("enter")))
+		s.Run(d.input(uitest.Key("enter")))
 		frame := s.Frame(80, 40)
 		if s.Overlay() == nil || d.busy || !strings.Contains(frame, c.want) {
 			t.Errorf("%s %q: busy %v, no %q in\n%s", c.field, c.value, d.busy, c.want, frame)

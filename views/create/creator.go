@@ -36,8 +36,6 @@ type Creator struct {
 	cancel context.CancelFunc
 	now    time.Time
 	jobs   []*job
-	// last is what was created before, so that the next one starts from it.
-	last values
 }
 
 // job is one create call under way.

@@ -65,24 +65,30 @@ func (d *dialog) Init(env ui.Env) tea.Cmd {
 
 // build makes the form anew from the values.
 func (d *dialog) build() {
-	name := form.Field{Key: fieldName, Label: "Name", Value: d.values.name, Placeholder: "optional", Validate: validName,
-		Help: "how the list calls it; without a name it is the id"}
+	name := form.Field{
+		Key: fieldName, Label: "Name", Value: d.values.name, Placeholder: "optional", Validate: validName,
+		Help: "how the list calls it; without a name it is the id",
+	}
 	contexts := []keymap.Context{keymap.Create}
 	if !d.full {
 		d.form = form.New(d.env.Keys, contexts, name)
 		return
 	}
 	area := func(key, label, value, hint string, check func(string) error) form.Field {
-		return form.Field{Key: key, Label: label, Kind: form.Area, Value: value, Rows: 3, Placeholder: hint,
-			Validate: func(s string) error { _, err := pairs(s, check); return err }}
+		return form.Field{
+			Key: key, Label: label, Kind: form.Area, Value: value, Rows: 3, Placeholder: hint,
+			Validate: func(s string) error { _, err := pairs(s, check); return err },
+		}
 	}
 	d.form = form.New(
 		d.env.Keys, contexts,
 		form.Field{Key: fieldProvider, Label: "Provider", Kind: form.Choice, Options: d.providers.Names(), Value: d.values.provider},
 		form.Field{Key: fieldTemplate, Label: "Template", Value: d.values.template, Placeholder: "the provider's default"},
 		name,
-		form.Field{Key: fieldLifetime, Label: "Lifetime", Value: d.values.lifetime, Help: "how long it lives; t extends it later",
-			Validate: func(s string) error { _, err := lifetime(s); return err }},
+		form.Field{
+			Key: fieldLifetime, Label: "Lifetime", Value: d.values.lifetime, Help: "how long it lives; t extends it later",
+			Validate: func(s string) error { _, err := lifetime(s); return err },
+		},
 		form.Field{Key: fieldNetwork, Label: "Network", Kind: form.Choice, Options: []string{netDefault, netOn, netOff}, Value: d.values.network},
 		area(fieldEnv, "Environment", d.values.env, "KEY=VALUE, one a line", envKey),
 		area(fieldMetadata, "Metadata", d.values.metadata, "key=value, one a line", metaKey),
@@ -238,7 +244,9 @@ func (d *dialog) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 			y++
 		}
 	}
-	line(d.summary(), t.Text.Dim)
+	if !d.full {
+		line(d.summary(), t.Text.Dim)
+	}
 	switch {
 	case d.busy:
 		line(t.Symbol.Busy+" creating "+present.Duration(d.now.Sub(d.since)), t.Text.Info)

@@ -126,11 +126,6 @@ func (s *Screen) typed(msg tea.Msg) tea.Cmd {
 		s.pane.Update(msg)
 		return nil
 	}
-	if k, ok := msg.(tea.KeyPressMsg); ok {
-		if a, _, ok := s.env.Keys.Match([]keymap.Context{keymap.Always}, nil, k.String()); ok && a == keymap.AppInterrupt {
-			return s.interrupt()
-		}
-	}
 	switch s.input.Update(msg) {
 	case form.Cancelled:
 		s.typing = false
@@ -140,17 +135,19 @@ func (s *Screen) typed(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// interrupt is ctrl+c while typing, as in a shell: it stops what runs, else drops the line.
-func (s *Screen) interrupt() tea.Cmd {
-	if s.shown != nil && !s.shown.over {
-		return s.opts.Manager.stop(s.shown)
-	}
-	if s.input.Value() != "" {
+// Interrupt implements ui.Interrupter. As in a shell, it stops what runs, else
+// drops the line; with neither it is left to the dashboard.
+func (s *Screen) Interrupt() (tea.Cmd, bool) {
+	switch {
+	case !s.typing:
+		return nil, false
+	case s.shown != nil && !s.shown.over:
+		return s.opts.Manager.stop(s.shown), true
+	case s.input.Value() != "":
 		s.input.SetValue("")
-		return nil
+		return nil, true
 	}
-	s.typing = false
-	return nil
+	return nil, false
 }
 
 // run starts a line; an empty one does nothing.

@@ -113,7 +113,7 @@ func (q *Queue) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return q.advance(), false
 	case ui.ActionMsg:
 		if msg.Action == keymap.AppUndo || msg.Action == keymap.ShellUndo {
-			return q.undo(), true
+			return q.undo()
 		}
 	case present.ShellCountMsg:
 		q.shells[msg.Key] = msg.N
@@ -193,8 +193,8 @@ func (b *batch) keys() []present.Key {
 }
 
 // undo takes back everything that has not been sent, over all batches: in
-// doubt, nothing dies.
-func (q *Queue) undo() tea.Cmd {
+// doubt, nothing dies. With nothing pending, the key is left to others.
+func (q *Queue) undo() (cmd tea.Cmd, handled bool) {
 	var keys []present.Key
 	kept := q.batches[:0]
 	for _, b := range q.batches {
@@ -206,12 +206,12 @@ func (q *Queue) undo() tea.Cmd {
 	}
 	q.batches = kept
 	if len(keys) == 0 {
-		return ui.Toast(ui.ToastInfo, "nothing to undo")
+		return nil, false
 	}
 	return tea.Batch(
 		ui.Cmd(present.KillUndoneMsg{Keys: keys}),
 		ui.Toast(ui.ToastOK, "undone: nothing was sent, "+present.Plural(len(keys), "sandbox lives", "sandboxes live")),
-	)
+	), true
 }
 
 // advance sends what is due.

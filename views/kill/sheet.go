@@ -341,9 +341,11 @@ func (s *sheet) prompt() string {
 	return "typed " + s.typed + " of " + n
 }
 
-var _ ui.Overlay = (*sheet)(nil)
-var _ ui.Capturer = (*sheet)(nil)
-var _ ui.Disabler = (*sheet)(nil)
+var (
+	_ ui.Overlay  = (*sheet)(nil)
+	_ ui.Capturer = (*sheet)(nil)
+	_ ui.Disabler = (*sheet)(nil)
+)
 
 // rowsMax bounds the list part of the sheet.
 const rowsMax = 16

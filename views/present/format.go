@@ -62,6 +62,8 @@ func Age(started, now time.Time) string {
 // The last five minutes count in minutes and seconds.
 func TTL(s client.Sandbox, now time.Time) string {
 	left, kind := Left(s, now)
+	// A second that has begun counts whole: "1h" right after asking for an hour.
+	left = (left + time.Second - 1).Truncate(time.Second)
 	switch {
 	case kind == client.EndUnset:
 		return TTLUnset

@@ -114,6 +114,9 @@ func (s *Screen) Title() string { return present.Label(s.sb) }
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
 	own := []keymap.Context{keymap.Detail, keymap.Sandbox, keymap.Move}
+	if s.Captures() {
+		return s.tabs[s.active].screen.Keys()
+	}
 	if t := s.tabs[s.active].screen; t != nil {
 		return append(append([]keymap.Context{}, t.Keys()...), own...)
 	}
@@ -124,6 +127,14 @@ func (s *Screen) Keys() []keymap.Context {
 func (s *Screen) Captures() bool {
 	c, ok := s.tabs[s.active].screen.(ui.Capturer)
 	return ok && c.Captures()
+}
+
+// Interrupt implements ui.Interrupter for the tab shown.
+func (s *Screen) Interrupt() (tea.Cmd, bool) {
+	if i, ok := s.tabs[s.active].screen.(ui.Interrupter); ok {
+		return i.Interrupt()
+	}
+	return nil, false
 }
 
 // AtStake implements ui.Staker for all tabs.

@@ -17,7 +17,7 @@ func gone(err error) bool { return errors.Is(err, client.ErrNotFound) }
 
 // act carries out one action of the list.
 func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
-	if key, ok := sortKeys[msg.Action]; ok {
+	if key := sortKey(msg.Action); key != "" {
 		s.table.SortBy(key)
 		return nil
 	}
@@ -57,9 +57,24 @@ func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
 	return nil
 }
 
-var sortKeys = map[keymap.Action]string{
-	keymap.SortName: "name", keymap.SortAge: "age", keymap.SortTTL: "ttl",
-	keymap.SortCost: "cost", keymap.SortState: "state", keymap.SortProvider: "provider",
+// sortKey is the column that a sort action means, or "".
+func sortKey(a keymap.Action) string {
+	switch a {
+	case keymap.SortName:
+		return "name"
+	case keymap.SortAge:
+		return "age"
+	case keymap.SortTTL:
+		return "ttl"
+	case keymap.SortCost:
+		return "cost"
+	case keymap.SortState:
+		return "state"
+	case keymap.SortProvider:
+		return "provider"
+	default:
+		return ""
+	}
 }
 
 // goInto opens another screen on the row under the cursor.
@@ -189,7 +204,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 			return "there are no strays"
 		}
 	}
-	need, ok := needs[a]
+	need, ok := needs(a)
 	if !ok {
 		return ""
 	}
@@ -207,9 +222,19 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	return ""
 }
 
-// needs names the actions that mean a sandbox, with the capability they take.
-var needs = map[keymap.Action]client.Capability{
-	keymap.ListOpen: "", keymap.SandboxDetail: "", keymap.SandboxRaw: "", keymap.SandboxLogs: "",
-	keymap.SandboxKill: "", keymap.SandboxExtend: "", keymap.SandboxCopyID: "",
-	keymap.SandboxShell: client.CapPTY, keymap.SandboxRun: client.CapCommands, keymap.SandboxFiles: client.CapFiles,
+// needs tells which actions mean a sandbox, and the capability they take, if any.
+func needs(a keymap.Action) (need client.Capability, ok bool) {
+	switch a {
+	case keymap.ListOpen, keymap.SandboxDetail, keymap.SandboxRaw, keymap.SandboxLogs,
+		keymap.SandboxKill, keymap.SandboxExtend, keymap.SandboxCopyID:
+		return "", true
+	case keymap.SandboxShell:
+		return client.CapPTY, true
+	case keymap.SandboxRun:
+		return client.CapCommands, true
+	case keymap.SandboxFiles:
+		return client.CapFiles, true
+	default:
+		return "", false
+	}
 }

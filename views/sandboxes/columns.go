@@ -7,6 +7,7 @@ import (
 	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/client"
 	"abxdash/theme"
@@ -17,6 +18,13 @@ import (
 // lowTTL is the remaining lifetime from which on a row warns.
 const lowTTL = 5 * time.Minute
 
+// idCells is the length of a whole id (e2b-protocol §1); windows narrower than
+// narrowBelow cannot show one beside state and lifetime.
+const (
+	idCells     = 21
+	narrowBelow = 54
+)
+
 // gaugeCells is the width of the lifetime gauge.
 const gaugeCells = 4
 
@@ -24,10 +32,10 @@ const gaugeCells = 4
 // priority on they give way to narrow windows.
 func (s *Screen) columns() []table.Column[*entry] {
 	text := func(f func(*entry) string) func(*entry, int) []table.Span {
-		return func(e *entry, _ int) []table.Span { return []table.Span{{Text: f(e)}} }
+		return func(e *entry, _ int) []table.Span { return s.span(f(e), uv.Style{}) }
 	}
 	dim := func(f func(*entry) string) func(*entry, int) []table.Span {
-		return func(e *entry, _ int) []table.Span { return []table.Span{{Text: f(e), Style: s.env.Theme.Text.Dim}} }
+		return func(e *entry, _ int) []table.Span { return s.span(f(e), s.env.Theme.Text.Dim) }
 	}
 	byText := func(f func(*entry) string) func(a, b *entry) int {
 		return func(a, b *entry) int { return strings.Compare(f(a), f(b)) }
@@ -35,8 +43,12 @@ func (s *Screen) columns() []table.Column[*entry] {
 	provider := func(e *entry) string { return present.Clean(e.sb.Provider) }
 	template := func(e *entry) string { return present.Template(e.sb) }
 	state := func(e *entry) string { return string(e.sb.State) }
+	name := idCells
+	if s.narrow {
+		name = 10
+	}
 	return []table.Column[*entry]{
-		{Key: "name", Title: "NAME/ID", Min: 21, Max: 48, Weight: 4, ElideMiddle: true, Cell: s.nameCell, Compare: byText(func(e *entry) string { return strings.ToLower(present.Label(e.sb)) })},
+		{Key: "name", Title: "NAME/ID", Min: name, Max: 48, Weight: 4, ElideMiddle: true, Cell: s.nameCell, Compare: byText(func(e *entry) string { return strings.ToLower(present.Label(e.sb)) })},
 		{Key: "badge", Title: "", Min: 1, Cell: s.badgeCell},
 		{Key: "provider", Title: "PROVIDER", Max: 18, Weight: 1, Priority: 2, Cell: dim(provider), Compare: byText(provider)},
 		{Key: "template", Title: "TEMPLATE", Max: 24, Weight: 2, Priority: 3, Cell: text(template), Compare: byText(template)},
@@ -44,10 +56,17 @@ func (s *Screen) columns() []table.Column[*entry] {
 		{Key: "cpu", Title: "CPU", Priority: 4, Align: table.Right, Cell: dim(func(e *entry) string { return present.CPU(e.sb.CPU) }), Compare: func(a, b *entry) int { return cmp.Compare(a.sb.CPU, b.sb.CPU) }},
 		{Key: "memory", Title: "MEM", Priority: 5, Align: table.Right, Cell: dim(func(e *entry) string { return present.Memory(e.sb.MemoryMB) }), Compare: func(a, b *entry) int { return cmp.Compare(a.sb.MemoryMB, b.sb.MemoryMB) }},
 		{Key: "age", Title: "AGE", Min: 5, Priority: 1, Align: table.Right, Cell: text(func(e *entry) string { return present.Age(e.sb.StartedAt, s.at(e)) }), Compare: func(a, b *entry) int { return b.sb.StartedAt.Compare(a.sb.StartedAt) }},
-		{Key: "ttl", Title: "TTL", Min: 7, Max: 12, Weight: 1, Align: table.Right, Cell: s.ttlCell, Compare: s.compareTTL},
+		{Key: "ttl", Title: "TTL", Min: 7, Max: 12, Weight: 3, Align: table.Right, Cell: s.ttlCell, Compare: s.compareTTL},
 		{Key: "cost", Title: "$/H", Min: 4, Priority: 6, Align: table.Right, Cell: dim(func(e *entry) string { return present.Cost(e.sb) }), Compare: compareCost},
 		{Key: "owner", Title: "OWNER", Max: 16, Weight: 1, Priority: 7, Cell: dim(func(e *entry) string { return s.opt.Owner.Column(e.sb) }), Compare: byText(func(e *entry) string { return s.opt.Owner.Column(e.sb) })},
 	}
+}
+
+// span is a cell of one style. The table paints a cell before it asks for the
+// next one, so that all cells share one piece of memory.
+func (s *Screen) span(text string, st uv.Style) []table.Span {
+	s.spans = append(s.spans[:0], table.Span{Text: text, Style: st})
+	return s.spans
 }
 
 // at is the time at the row's provider now.
@@ -58,7 +77,7 @@ func (s *Screen) nameCell(e *entry, _ int) []table.Span {
 	if e.sb.Name != "" {
 		st = s.env.Theme.Text.Strong
 	}
-	return []table.Span{{Text: present.Label(e.sb), Style: st}}
+	return s.span(present.Label(e.sb), st)
 }
 
 // badgeCell is one mark: protected, stray, or about to end.
@@ -67,11 +86,11 @@ func (s *Screen) badgeCell(e *entry, _ int) []table.Span {
 	left, kind := present.Left(e.sb, s.at(e))
 	switch {
 	case client.Protected(e.sb):
-		return []table.Span{{Text: t.Symbol.Lock, Style: t.Text.Info}}
+		return s.span(t.Symbol.Lock, t.Text.Info)
 	case len(e.stray) > 0:
-		return []table.Span{{Text: t.Symbol.Stray, Style: t.Text.Warn}}
+		return s.span(t.Symbol.Stray, t.Text.Warn)
 	case kind == client.EndAt && left < lowTTL:
-		return []table.Span{{Text: t.Symbol.Warn, Style: t.Text.Warn}}
+		return s.span(t.Symbol.Warn, t.Text.Warn)
 	default:
 		return nil
 	}
@@ -81,11 +100,12 @@ func (s *Screen) badgeCell(e *entry, _ int) []table.Span {
 func (s *Screen) stateCell(e *entry, width int) []table.Span {
 	t := s.env.Theme
 	if text := s.killText(e, width); text != "" {
-		return []table.Span{{Text: text, Style: t.Text.Warn}}
+		return s.span(text, t.Text.Warn)
 	}
 	word := present.StateWord(e.sb)
 	st := t.State(word)
-	return []table.Span{{Text: st.Symbol + " " + word, Style: st.Style}}
+	out := s.span(st.Symbol, st.Style)
+	return append(out, table.Span{Text: " ", Style: st.Style}, table.Span{Text: word, Style: st.Style})
 }
 
 // killText words the stage of a kill in a width, or "".
@@ -117,7 +137,7 @@ func (s *Screen) ttlCell(e *entry, width int) []table.Span {
 	text := present.TTL(e.sb, now)
 	left, kind := present.Left(e.sb, now)
 	if kind != client.EndAt {
-		return []table.Span{{Text: text, Style: t.Text.Dim}}
+		return s.span(text, t.Text.Dim)
 	}
 	st := uv.Style{}
 	full := t.Bar.GaugeFull
@@ -126,15 +146,22 @@ func (s *Screen) ttlCell(e *entry, width int) []table.Span {
 	}
 	total := e.sb.ExpiresAt.Sub(e.sb.StartedAt)
 	if width < gaugeCells+1+6 || total <= 0 {
-		return []table.Span{{Text: text, Style: st}}
+		return s.span(text, st)
 	}
 	n := int((max(0, left)*gaugeCells + total - 1) / total)
 	n = min(max(0, n), gaugeCells)
-	return []table.Span{
-		{Text: strings.Repeat(t.Symbol.GaugeFull, n), Style: full},
-		{Text: strings.Repeat(t.Symbol.GaugeEmpty, gaugeCells-n), Style: t.Bar.GaugeEmpty},
-		{Text: fmt.Sprintf(" %6s", text), Style: st},
+	out := s.span("", full)[:0]
+	for i := range gaugeCells {
+		if i < n {
+			out = append(out, table.Span{Text: t.Symbol.GaugeFull, Style: full})
+		} else {
+			out = append(out, table.Span{Text: t.Symbol.GaugeEmpty, Style: t.Bar.GaugeEmpty})
+		}
 	}
+	const blanks = "       "
+	pad := blanks[:max(1, len(blanks)-ansi.StringWidth(text))]
+	s.spans = append(out, table.Span{Text: pad}, table.Span{Text: text, Style: st})
+	return s.spans
 }
 
 // compareTTL puts what ends soonest first and what never ends last.

@@ -59,7 +59,11 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		return nil
 	}
 	notices := s.notices()
-	p := layout(area, len(notices), s.pane)
+	pane := s.pane
+	if s.table.Total() == 0 {
+		pane = 0 // nothing to say more about
+	}
+	p := layout(area, len(notices), pane)
 	s.drawSummary(scr, p.summary)
 	for i := 0; i < p.notices.Dy() && i < len(notices); i++ {
 		n := notices[i]
@@ -128,7 +132,7 @@ func (s *Screen) notices() []notice {
 		case src.err != nil:
 			text := name + ": " + present.ErrorLine(src.err) + since(src, s.store.now)
 			if h := present.Hint(src.err); h != "" {
-				text += "  hint: " + h
+				text += " · " + h
 			}
 			out = append(out, notice{text, chipError})
 		case src.incomplete:
@@ -169,6 +173,7 @@ func (s *Screen) drawFrame(scr uv.Screen, r uv.Rectangle) *tea.Cursor {
 		}
 		cur = s.input.Draw(scr, line, t)
 	}
+	s.fit(in.Dx())
 	if s.table.Len() == 0 {
 		s.drawEmpty(scr, in)
 		return cur
@@ -238,6 +243,13 @@ func (s *Screen) drawEmpty(scr uv.Screen, r uv.Rectangle) {
 		hints = []hint{{present.KeyIn(keys, keymap.Global, keymap.NavBack), "clear the filter"}, {present.KeyIn(keys, keymap.List, keymap.ListFilter), "change it"}}
 	case !s.anyLoaded():
 		head = "Asking " + present.Clean(strings.Join(s.opt.Providers.Names(), ", ")) + " " + t.Symbol.Ellipsis
+	case !s.anyAnswers():
+		head = "No provider answers now."
+		hints = []hint{
+			{present.KeyIn(keys, keymap.Global, keymap.AppRefresh), "try again now"},
+			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), "all keys"},
+			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), "quit"},
+		}
 	default:
 		head = "No sandboxes yet."
 		where := "create a sandbox"
@@ -275,6 +287,10 @@ func (s *Screen) drawEmpty(scr uv.Screen, r uv.Rectangle) {
 		draw.Text(scr, box.Min.X, y, 5, h.key, t.Keys.Key)
 		draw.Text(scr, box.Min.X+6, y, box.Dx()-6, h.text, t.Keys.Help)
 	}
+}
+
+func (s *Screen) anyAnswers() bool {
+	return slices.ContainsFunc(s.store.sources, func(src *source) bool { return src.err == nil })
 }
 
 func (s *Screen) anyLoaded() bool {

@@ -59,6 +59,11 @@ type Screen struct {
 	// pane is the size of the preview: 0 hidden, 1 normal, 2 large.
 	pane   int
 	counts counts
+	// settled is set once the cursor is where the user or the first lists put it.
+	settled bool
+	spans   []table.Span // scratch for the cell being formatted
+	// narrow is set while the window has no room for a whole id.
+	narrow bool
 }
 
 // counts is the summary of the header.
@@ -73,17 +78,40 @@ func New(store *Store, opt Options) *Screen {
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
 	s.ctx, s.cancel = context.WithCancel(env.Ctx)
-	s.table = table.New(table.Config[*entry]{
-		Columns: s.columns(),
-		ID:      func(e *entry) string { return e.id },
-		Version: s.rowVersion,
-		Kind:    s.rowKind,
-	})
+	s.table = s.newTable()
 	s.table.SetSort("age", false)
 	// Anything but the store's own number, so that the first sync happens.
 	s.structure = s.store.structure - 1
 	s.sync()
 	return nil
+}
+
+func (s *Screen) newTable() *table.Table[*entry] {
+	return table.New(table.Config[*entry]{
+		Columns: s.columns(),
+		ID:      func(e *entry) string { return e.id },
+		Version: s.rowVersion,
+		Kind:    s.rowKind,
+	})
+}
+
+// fit changes to columns for a narrow window and back. Place, marks, order and
+// filter go over to the new table.
+func (s *Screen) fit(width int) {
+	if narrow := width < narrowBelow; narrow == s.narrow {
+		return
+	}
+	s.narrow = !s.narrow
+	old := s.table
+	s.table = s.newTable()
+	key, desc := old.Sort()
+	s.table.SetRows(s.store.entries())
+	s.table.SetSort(key, desc)
+	for _, e := range old.Marked() {
+		s.table.Mark(e.id, true)
+	}
+	s.table.SetCursor(old.CursorID())
+	s.applyFilter()
 }
 
 // Title implements ui.Screen; scripts may rely on it.
@@ -111,23 +139,27 @@ func (s *Screen) Close() {
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	s.sync()
 	cmd := s.handle(msg)
-	s.sync()
+	if name := s.sync(); name != "" {
+		return tea.Batch(cmd, ui.Toast(ui.ToastInfo, "the filter hides the new sandbox "+name))
+	}
 	return cmd
 }
 
 func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case ui.ActionMsg:
+		s.settled = true
 		return s.act(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
 		return s.typed(msg)
 	case tea.MouseMsg:
+		s.settled = true
 		return s.mouse(msg)
 	case ui.ThemeMsg:
 		s.env.Theme = msg.Theme
 		s.table.Invalidate()
 	case present.CreatedMsg:
-		s.want = present.KeyOf(msg.Sandbox).String()
+		s.settled, s.want = true, present.KeyOf(msg.Sandbox).String()
 	case present.KillDoneMsg:
 		s.afterKill(msg)
 	case extendedMsg:
@@ -137,21 +169,39 @@ func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 }
 
 // sync takes over what the store changed. While a range is being marked the
-// order holds still.
-func (s *Screen) sync() {
+// order holds still. It names a row that the cursor should have gone to but
+// that the filter hides.
+func (s *Screen) sync() (hidden string) {
 	if s.table == nil {
-		return
+		return ""
 	}
 	if s.structure != s.store.structure && !s.table.Ranging() {
 		s.structure = s.store.structure
 		s.table.SetRows(s.store.entries())
 		s.count()
+		s.settle()
 	}
-	if s.want != "" {
-		if _, ok := s.table.Get(s.want); ok {
-			s.table.SetCursor(s.want)
-			s.want = ""
-		}
+	e, ok := s.table.Get(s.want)
+	if !ok {
+		return ""
+	}
+	if !s.table.SetCursor(s.want) {
+		hidden = present.Label(e.sb)
+	}
+	s.want = ""
+	return hidden
+}
+
+// settle keeps the cursor on the first row while the first answers come in and
+// nobody has moved it; from then on it follows its row.
+func (s *Screen) settle() {
+	if s.settled {
+		return
+	}
+	s.table.Top()
+	s.settled = true
+	for _, src := range s.store.sources {
+		s.settled = s.settled && (src.loaded || src.err != nil)
 	}
 }
 
@@ -323,10 +373,10 @@ func readOnly() tea.Cmd {
 	return ui.Toast(ui.ToastWarn, fmt.Sprintf("read-only mode: nothing is changed (%s)", client.CodeReadOnly))
 }
 
-// age of the oldest good answer among providers that fail now, for the notice.
+// since words how old the rows of a provider that fails now are.
 func since(src *source, now time.Time) string {
 	if src.lastOK.IsZero() {
 		return ""
 	}
-	return ", rows are from " + present.Duration(now.Sub(src.lastOK)) + " ago"
+	return ", rows are " + present.Duration(now.Sub(src.lastOK)) + " old"
 }

@@ -66,17 +66,15 @@ func (s *source) failed(err error, at time.Time, interval time.Duration) {
 	s.inFlight, s.err = false, err
 	s.failures++
 	wait := min(interval<<min(s.failures-1, 6), max(backoffMax, interval))
-	if after := client.RetryAfterOf(err); after > 0 || errors.Is(err, client.ErrRateLimited) {
-		if after <= 0 {
-			after = pauseDefault
-		}
-		s.pausedUntil = at.Add(after)
-		wait = max(wait, after)
+	after := client.RetryAfterOf(err)
+	if after <= 0 && errors.Is(err, client.ErrRateLimited) {
+		after = pauseDefault
+	}
+	if after > 0 {
 		// What was asked for during the pause is asked once, after it.
-		s.nextAt = s.pausedUntil
-		if s.again = false; wait > after {
-			s.nextAt = at.Add(wait)
-		}
+		s.again = false
+		s.pausedUntil = at.Add(after)
+		s.nextAt = at.Add(max(wait, after))
 		return
 	}
 	s.plan(at, wait)

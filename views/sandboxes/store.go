@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,8 @@ type StoreOptions struct {
 	Owner     present.Owner
 	// Timeout bounds one listing of one provider; 0 means 20 s.
 	Timeout time.Duration
-	// Alive tells whether a process of this machine lives, for stray reasons; nil means unknown.
+	// Alive tells whether a process of this machine lives, for stray reasons;
+	// present.ProcessAlive does. nil means unknown.
 	Alive func(pid int) bool
 }
 
@@ -472,14 +472,4 @@ func (e *entry) stale() bool { return e.src.err != nil }
 // stuckKill reports that a kill was accepted long ago and the row is still listed.
 func (e *entry) stuckKill(now time.Time) bool {
 	return e.kill == killAccepted && now.Sub(e.acceptedAt) >= stillThereAfter
-}
-
-// ProcessAlive reports whether a process of this machine exists, as far as the
-// system tells; where it cannot tell, true.
-func ProcessAlive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	return signalZero(p)
 }

@@ -267,6 +267,12 @@ func TestPTY(t *testing.T) {
 		}
 		sendPTY(a, r.pid, "stty size\n")
 		r.readUntil("43 132\r\n")
+		// End-of-file counts only once the shell reads keys again.
+		for !regexp.MustCompile(`43 132\r\n[^\n]*[#$] $`).MatchString(r.output) {
+			if !r.read() {
+				t.Fatalf("stream ended with output %q (%v)", r.output, r.stream.Err())
+			}
+		}
 		if strings.Contains(r.output, "no job control") {
 			t.Errorf("no job control: %q", r.output)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,7 +49,7 @@ const (
 
 // forkServer is PID 1's side. The spawner's lock guards it.
 type forkServer struct {
-	// boot starts the process; it must run on init's first thread.
+	// boot starts the process.
 	boot func() (pid int, conn *net.UnixConn, err error)
 	pid  int
 	conn *net.UnixConn // nil when none runs
@@ -97,7 +98,7 @@ func (f *forkServer) fork(c command, stdio [3]*os.File) (int, error) {
 	fresh := f.conn == nil
 	pid, err := f.ask(payload, stdio)
 	// The peer was gone, or went with the request unread.
-	if !fresh && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+	if !fresh && peerGone(err) && !errors.Is(err, io.EOF) {
 		f.drop()
 		pid, err = f.ask(payload, stdio)
 	}
@@ -264,34 +265,49 @@ func unixConn(fd int) (*net.UnixConn, error) {
 
 // spawnerMain is the fork server's process. It ends with its socket.
 func spawnerMain() int {
+	runtime.LockOSThread() // commands inherit what becomeUser sets on this thread
 	closeOnExec()
 	conn, err := unixConn(fdConfig)
 	if err != nil {
 		return fail("fork server", err)
 	}
+	if err := serveForks(conn); !peerGone(err) {
+		return fail("fork server", err)
+	}
+	return 0
+}
+
+// serveForks answers requests until PID 1 is gone.
+func serveForks(conn *net.UnixConn) error {
 	var hello [16]byte
 	if _, err := io.ReadFull(conn, hello[:]); err != nil {
-		return fail("fork server", err)
+		return err
 	}
 	if err := becomeUser(binary.BigEndian.Uint64(hello[:]), binary.BigEndian.Uint64(hello[8:])); err != nil {
-		return fail("fork server", err)
+		return err
 	}
 	if _, err := conn.Write([]byte{1}); err != nil {
-		return fail("fork server", err)
+		return err
 	}
 	for {
 		if err := serveFork(conn); err != nil {
-			if errors.Is(err, io.EOF) {
-				return 0
-			}
-			return fail("fork server", err)
+			return err
 		}
 	}
+}
+
+// peerGone reports whether the other end of a socket is closed.
+func peerGone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // becomeUser gives this process what its commands are to inherit.
 func becomeUser(files, processes uint64) error {
 	takeSignals()
+	// Keys of the host's session must not be possessed here.
+	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
+		return fmt.Errorf("leave the session's keyring: %w", errno)
+	}
 	// Best effort: a host may not allow a lower score than the inherited one.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("0"), 0)
 	if err := limitFiles(files); err != nil {

@@ -1,12 +1,12 @@
 package isolate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,10 +17,6 @@ import (
 // upNamespace builds the root and starts the fork server meanwhile: both take
 // about as long.
 func (in *initProc) upNamespace() error {
-	// Keys of the host's session must not be possessed here.
-	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
-		return fmt.Errorf("leave the session's keyring: %w", errno)
-	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("set non-dumpable: %w", err)
 	}
@@ -37,26 +33,44 @@ func (in *initProc) upNamespace() error {
 	if err != nil {
 		return err
 	}
-	fs := &forkServer{}
-	if fs.pid, fs.conn, err = bootForkServer(sysctl, in.cfg.Limits); err != nil {
+	fs := &forkServer{boot: func() (int, *net.UnixConn, error) { return bootForkServer(sysctl, in.cfg.Limits) }}
+	booted := make(chan error, 1)
+	go func() { booted <- fs.ensure() }()
+	root := coverable()
+	err = buildRoot(root, in.cfg, home)
+	// Not before it runs: a process that is just being made would keep the old root.
+	if err := errors.Join(err, <-booted); err != nil {
 		return err
 	}
-	if err := buildRoot(in.cfg, home); err != nil {
+	if err := changeRoot(root, fs.pid); err != nil {
 		return err
 	}
 	if err := hostAndNetwork(in.cfg); err != nil {
 		return err
 	}
-	fs.boot = func() (pid int, conn *net.UnixConn, err error) {
-		err = in.onFirstThread(context.Background(), func() error {
-			pid, conn, err = bootForkServer(sysctl, in.cfg.Limits)
-			return err
-		})
-		return pid, conn, err
-	}
 	in.sp = newSpawner(fs, envd.User{Name: UserName, UID: userUID, GID: userGID, Home: HomePath, Shell: loginShell()})
 	in.sp.others = fs.gone
 	in.startReaper()
+	return nil
+}
+
+// changeRoot makes dir the root of every process here and makes sure of it for
+// the fork server, whose commands inherit it.
+func changeRoot(dir string, forkServer int) error {
+	if err := pivot(dir); err != nil {
+		return fmt.Errorf("change the root: %w", err)
+	}
+	ours, err := os.Stat("/")
+	if err != nil {
+		return err
+	}
+	theirs, err := os.Stat("/proc/" + strconv.Itoa(forkServer) + "/root")
+	if err != nil {
+		return fmt.Errorf("check the fork server's root: %w", err)
+	}
+	if !os.SameFile(ours, theirs) {
+		return errors.New("the fork server has another root")
+	}
 	return nil
 }
 
@@ -84,8 +98,7 @@ func hostAndNetwork(cfg initConfig) error {
 	return nil
 }
 
-// adoptOrphans makes this process the new parent of orphaned descendants, and
-// the limit of what they can gain.
+// adoptOrphans makes this process the new parent of orphaned descendants.
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of descendants: %w", err)

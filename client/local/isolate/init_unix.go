@@ -3,7 +3,6 @@
 package isolate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -37,7 +35,6 @@ func initMain(agent agentFunc) int {
 	if os.Args[0] == spawnerName {
 		return spawnerMain()
 	}
-	runtime.LockOSThread() // what is per thread in the kernel is set on this one
 	closeOnExec()
 	conf := os.NewFile(fdConfig, "configuration")
 	status := os.NewFile(fdStatus, "status")
@@ -45,7 +42,7 @@ func initMain(agent agentFunc) int {
 	if err != nil {
 		return fail("init", err)
 	}
-	in := &initProc{cfg: cfg, conf: conf, boots: make(chan bootRequest)}
+	in := &initProc{cfg: cfg, conf: conf}
 	if err := in.up(agent); err != nil {
 		_ = sendStatus(status, initStatus{Error: err.Error()})
 		in.down()
@@ -62,10 +59,9 @@ func initMain(agent agentFunc) int {
 
 // initProc is init's state.
 type initProc struct {
-	cfg   initConfig
-	conf  *os.File
-	sp    *spawner
-	boots chan bootRequest
+	cfg  initConfig
+	conf *os.File
+	sp   *spawner
 }
 
 // up makes the sandbox ready: root, spawner, agent.
@@ -155,7 +151,7 @@ func (in *initProc) runTrue() error {
 }
 
 // run waits for the end: the launcher closes its pipe or is gone, or at level
-// process SIGTERM comes. In between it does what must happen on this thread.
+// process SIGTERM comes.
 func (in *initProc) run() {
 	end := make(chan struct{})
 	go func() {
@@ -166,15 +162,9 @@ func (in *initProc) run() {
 	if in.cfg.Level != client.IsolationNamespace { // there the sandbox's programs could send it
 		signal.Notify(term, syscall.SIGTERM)
 	}
-	for {
-		select {
-		case <-end:
-			return
-		case <-term:
-			return
-		case r := <-in.boots:
-			r.done <- r.boot()
-		}
+	select {
+	case <-end:
+	case <-term:
 	}
 }
 
@@ -245,23 +235,6 @@ func descendants(pid int) []int {
 		out = append(out, p)
 	}
 	return out
-}
-
-// bootRequest asks init's first thread to run boot.
-type bootRequest struct {
-	boot func() error
-	done chan error
-}
-
-// onFirstThread runs f where run is looping.
-func (in *initProc) onFirstThread(ctx context.Context, f func() error) error {
-	r := bootRequest{boot: f, done: make(chan error, 1)}
-	select {
-	case in.boots <- r:
-		return <-r.done
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // limitCore keeps crashes of the sandbox's programs from writing core files.

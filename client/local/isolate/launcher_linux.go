@@ -19,11 +19,11 @@ import (
 
 const hasNamespaces = true
 
-// rootBase and rootSize are where root's sandboxes live: a range of ids that
-// nobody logs in with. Host id 0 is never part of it: a sandbox that is mapped
+// rootBase and rootSize are where root's sandboxes live: a range of ids above
+// those that subordinate-id files and other container tools give away. Host id 0 is never part of it: a sandbox that is mapped
 // to it can write /proc/sys and remount /usr (local-provider notes, "Identity").
 const (
-	rootBase = 100000
+	rootBase = 1_900_000_000
 	rootSize = 65536
 )
 
@@ -299,7 +299,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// children lists every process with its parent.
+// processParents lists every process with its parent.
 func processParents() (map[int]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -185,7 +185,8 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	return nil, errors.Join(err, killErr)
 }
 
-// killWait bounds how long a failed start waits for its remains to go.
+// killWait bounds how long a failed start waits for its remains to go, and how
+// long a supervisor may take to end its descendants.
 const killWait = 10 * time.Second
 
 // launch starts init on the launcher's thread.
@@ -238,11 +239,39 @@ func (s *Sandbox) wait() {
 func (s *Sandbox) kill(ctx context.Context) error {
 	if s.level == client.IsolationNamespace {
 		// The wait for PID 1 ends after that of every other member.
-		if err := s.proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return fmt.Errorf("kill the sandbox: %w", err)
+		if err := s.signal(os.Kill); err != nil {
+			return err
 		}
+		s.closeLife()
+		return s.waitDone(ctx)
 	}
 	s.closeLife()
+	// It may have been stopped along with the user's other processes.
+	if err := s.signal(syscall.SIGCONT); err != nil {
+		return err
+	}
+	grace, cancel := context.WithTimeout(ctx, killWait)
+	defer cancel()
+	if s.waitDone(grace) == nil {
+		return nil
+	}
+	// The supervisor does not do its work: the same from here.
+	killTree(s.id.PID)
+	if err := s.signal(os.Kill); err != nil {
+		return err
+	}
+	return s.waitDone(ctx)
+}
+
+// signal signals the first process unless it has ended.
+func (s *Sandbox) signal(sig os.Signal) error {
+	if err := s.proc.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the sandbox: %w", err)
+	}
+	return nil
+}
+
+func (s *Sandbox) waitDone(ctx context.Context) error {
 	select {
 	case <-s.done:
 		return nil
@@ -353,7 +382,7 @@ func KillByIdentity(ctx context.Context, level client.Isolation, id Identity) er
 	if !alive(id) {
 		return nil
 	}
-	if err := signalIdentity(id, sig); err != nil {
+	if err := errors.Join(signalIdentity(id, sig), signalIdentity(id, syscall.SIGCONT)); err != nil {
 		return fmt.Errorf("kill the sandbox: %w", err)
 	}
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -48,10 +48,9 @@ type builder struct {
 	err error
 }
 
-// buildRoot builds the sandbox's root in a tmpfs, makes it the root of every
-// process here, and lets go of the host's.
-func buildRoot(cfg initConfig, home int) error {
-	b := &builder{dir: coverable()}
+// buildRoot builds the sandbox's root in a tmpfs on dir.
+func buildRoot(dir string, cfg initConfig, home int) error {
+	b := &builder{dir: dir}
 	b.tmpfs("/", "mode=0755,size=16m")
 	b.system()
 	b.etc(cfg)
@@ -70,7 +69,6 @@ func buildRoot(cfg initConfig, home int) error {
 	b.do("make the root read-only", func() error {
 		return unix.MountSetattr(unix.AT_FDCWD, b.dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	})
-	b.do("change the root", func() error { return pivot(b.dir) })
 	return b.err
 }
 

@@ -104,6 +104,7 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 	b.started = s.clock.Now()
 	b.endAt = b.started.Add(lifetime)
 	b.state = boxRunning
+	s.holdUntil = time.Time{}
 	s.mu.Unlock()
 	s.nudge()
 	s.work.Go(func() { s.watch(b) })

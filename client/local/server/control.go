@@ -14,9 +14,9 @@ import (
 const (
 	HeaderVersion  = "Abxdash-Version"
 	HeaderProtocol = "Abxdash-Protocol"
-	// HeaderHold on GET /health or [PathStatus] starts the idle time anew, so that the
-	// server is still there for the create that follows. A server that is
-	// already ending answers 503.
+	// HeaderHold on GET /health or [PathStatus] announces a create: the server
+	// stays for it, for ten seconds at least. One that is already ending
+	// answers 503.
 	HeaderHold = "Abxdash-Hold"
 )
 
@@ -122,7 +122,7 @@ func (s *Server) handleHealth(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// held starts the idle time anew for a request that asks for it. It is false
+// held keeps the server for a create that the request announces. It is false
 // if the server is already ending.
 func (s *Server) held(r *http.Request) bool {
 	if r.Header.Get(HeaderHold) == "" {
@@ -130,7 +130,8 @@ func (s *Server) held(r *http.Request) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idleSince = s.clock.Now()
+	now := s.clock.Now()
+	s.idleSince, s.holdUntil = now, now.Add(holdTime)
 	return !s.draining
 }
 

@@ -1,10 +1,8 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -66,6 +64,10 @@ func (d *dataPlane) serve(w http.ResponseWriter, r *http.Request, t target) {
 		writeJSON(w, http.StatusNotFound, edgeError{Message: "not found", Path: r.URL.Path, Code: http.StatusNotFound})
 		return
 	}
+	if r.Method == http.MethodConnect {
+		d.tunnel(w, r, t, b)
+		return
+	}
 	// An agent may answer while the request still flows. Where the
 	// connection cannot do that (a test's recorder), nothing is lost.
 	_ = http.NewResponseController(w).EnableFullDuplex()
@@ -106,14 +108,19 @@ func (d *dataPlane) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the caller left; nobody reads an answer
 	}
+	d.refused(w, rt.target, err)
+}
+
+// refused answers a request whose port could not be reached.
+func (d *dataPlane) refused(w http.ResponseWriter, t target, err error) {
 	if errors.Is(err, errPortClosed) {
 		writeJSON(w, http.StatusBadGateway, edgeError{
-			SandboxID: rt.id, Message: "The sandbox is running but port is not open", Port: rt.port, Code: http.StatusBadGateway,
+			SandboxID: t.id, Message: "The sandbox is running but port is not open", Port: t.port, Code: http.StatusBadGateway,
 		})
 		return
 	}
-	d.srv.log.Debug("data plane", "sandbox", rt.id, "port", rt.port, "err", err)
-	sandboxGone(w, rt.target)
+	d.srv.log.Debug("data plane", "sandbox", t.id, "port", t.port, "err", err)
+	sandboxGone(w, t)
 }
 
 func sandboxGone(w http.ResponseWriter, t target) {
@@ -125,8 +132,20 @@ func sandboxGone(w http.ResponseWriter, t target) {
 // newTransports makes the two ways into a sandbox: to its agent, and through
 // the agent's relay (HTTP CONNECT) to a port inside.
 func newTransports(sock string) (agent, ports *http.Transport) {
-	agent = transport(func(ctx context.Context, _, _ string) (net.Conn, error) { return DialUnix(ctx, sock) })
-	ports = transport(func(ctx context.Context, _, addr string) (net.Conn, error) { return dialPort(ctx, sock, addr) })
+	agent = transport(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		c, err := DialUnix(ctx, sock)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	})
+	ports = transport(func(ctx context.Context, _, addr string) (net.Conn, error) {
+		c, err := dialPort(ctx, sock, addr)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	})
 	return agent, ports
 }
 
@@ -140,63 +159,6 @@ func transport(dial func(context.Context, string, string) (net.Conn, error)) *ht
 		ReadBufferSize:      connBuffer,
 		WriteBufferSize:     connBuffer,
 	}
-}
-
-// dialPort asks the agent for a connection to addr, a loopback address inside.
-func dialPort(ctx context.Context, sock, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	c, err := DialUnix(ctx, sock)
-	if err != nil {
-		return nil, err
-	}
-	// The end of ctx ends the handshake; once that is done it has no say.
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-	conn, err := connect(c, addr)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return conn, nil
-}
-
-func connect(c net.Conn, addr string) (net.Conn, error) {
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", addr, addr); err != nil {
-		return nil, fmt.Errorf("ask the agent for %s: %w", addr, err)
-	}
-	br := bufio.NewReader(c)
-	res, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
-	if err != nil {
-		return nil, fmt.Errorf("ask the agent for %s: %w", addr, err)
-	}
-	_ = res.Body.Close()
-	switch res.StatusCode {
-	case http.StatusOK:
-		return &relayConn{Conn: c, r: br}, nil
-	case http.StatusBadGateway:
-		return nil, errPortClosed
-	default:
-		return nil, fmt.Errorf("ask the agent for %s: HTTP %d", addr, res.StatusCode)
-	}
-}
-
-// relayConn first gives what came with the relay's answer.
-type relayConn struct {
-	net.Conn
-	r *bufio.Reader
-}
-
-func (c *relayConn) Read(p []byte) (int, error) {
-	if c.r != nil {
-		if c.r.Buffered() > 0 {
-			return c.r.Read(p)
-		}
-		c.r = nil
-	}
-	return c.Conn.Read(p)
 }
 
 // bufferPool lends the proxy its copy buffers.

@@ -200,6 +200,64 @@ func TestPortsInside(t *testing.T) {
 	}
 }
 
+func TestTunnel(t *testing.T) {
+	r := newRig(t, &fakeIsolator{})
+	sb := r.create(`{"templateID":"base","timeout":60}`)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	served := make(chan struct{})
+	go func() { // speaks first, then answers once the caller has ended its side
+		defer close(served)
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "220 hello\n")
+		all, _ := io.ReadAll(c)
+		fmt.Fprintf(c, "got %s", all)
+	}()
+	port := ln.Addr().(*net.TCPAddr).Port
+	dial := func(id string, port int) (*RelayConn, int, error) {
+		c, err := DialUnix(t.Context(), r.sock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Connect(t.Context(), c, "sandbox", http.Header{headerID: {id}, headerPort: {strconv.Itoa(port)}})
+	}
+	for what, c := range map[string]struct {
+		id     string
+		port   int
+		status int
+	}{
+		"unknown sandbox": {"inone", port, 502}, "closed port": {sb.SandboxID, closedPort(t), 502},
+		"agent": {sb.SandboxID, envdPort, 403},
+	} {
+		if conn, status, err := dial(c.id, c.port); conn != nil || status != c.status || err != nil {
+			t.Errorf("%s: %v %d %v", what, conn, status, err)
+		}
+	}
+	conn, _, err := dial(sb.SandboxID, port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "some text"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(conn)
+	if string(all) != "220 hello\ngot some text" || err != nil {
+		t.Errorf("%q, %v", all, err)
+	}
+	<-served
+}
+
 func TestStreamsAreFlushedAndCancelled(t *testing.T) {
 	next, left := make(chan struct{}), make(chan error, 1)
 	iso := &fakeIsolator{agent: func(Spec) http.Handler {

@@ -70,7 +70,11 @@ func (s *Server) plan(now time.Time) (expired []*box, next time.Duration, idle b
 	if len(s.boxes) > 0 || s.open > 0 || s.opt.IdleAfter < 0 {
 		return expired, next, false
 	}
-	left := s.idleSince.Add(s.opt.IdleAfter).Sub(now)
+	at := s.idleSince.Add(s.opt.IdleAfter)
+	if s.holdUntil.After(at) {
+		at = s.holdUntil
+	}
+	left := at.Sub(now)
 	if left <= 0 {
 		s.draining = true
 		return expired, 0, true

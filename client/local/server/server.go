@@ -35,6 +35,8 @@ const (
 	wallCheck   = 30 * time.Second
 	maxBody     = 16 << 20
 	goodbyeTime = 3 * time.Second
+	// holdTime is how long the server waits for a create that was announced.
+	holdTime = 10 * time.Second
 )
 
 // Options configures a [Server].
@@ -79,6 +81,7 @@ type Server struct {
 	boxes     map[string]*box
 	open      int       // requests being answered
 	idleSince time.Time // meaningful while boxes is empty
+	holdUntil time.Time // somebody is about to create a sandbox
 	draining  bool      // refuses new sandboxes, about to end
 }
 
@@ -104,7 +107,7 @@ func New(o Options) *Server {
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.born = s.clock.Now()
-	s.idleSince = s.born
+	s.idleSince, s.holdUntil = s.born, s.born.Add(holdTime)
 	s.control = s.routes()
 	s.proxy = newDataPlane(s)
 	return s
@@ -164,10 +167,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	defer s.requestDone()
 
-	if r.Method == http.MethodConnect {
-		writeError(w, refuse(http.StatusMethodNotAllowed, "CONNECT is not offered here"))
-		return
-	}
 	t, isData, problem := routeOf(r)
 	switch {
 	case problem != "":

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -32,14 +33,22 @@ func ListenUnix(path string) (*net.UnixListener, error) {
 }
 
 // DialUnix connects to the socket at path, however long path is.
-func DialUnix(ctx context.Context, path string) (net.Conn, error) {
+func DialUnix(ctx context.Context, path string) (*net.UnixConn, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	var d net.Dialer
-	return d.DialContext(ctx, "unix", short)
+	c, err := d.DialContext(ctx, "unix", short)
+	if err != nil {
+		return nil, err
+	}
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(errors.New("not a unix connection"), c.Close())
+	}
+	return u, nil
 }
 
 func tooLong(path string) error {

@@ -18,6 +18,8 @@ import (
 	"abxdash/keymap"
 	"abxdash/theme"
 	"abxdash/ui"
+	"abxdash/ui/draw"
+	"abxdash/ui/uitest"
 )
 
 // Clock is a clock that only moves when it is told to.
@@ -285,13 +287,13 @@ func (d *Driver) press(k string) {
 	var contexts []keymap.Context
 	if o := d.Overlay(); o != nil {
 		if c, ok := o.(ui.Capturer); ok && c.Captures() {
-			d.Run(o.Update(Key(k)))
+			d.Run(o.Update(uitest.Key(k)))
 			return
 		}
 		contexts = append(contexts, o.Keys()...)
 	} else if d.Screen != nil {
 		if c, ok := d.Screen.(ui.Capturer); ok && c.Captures() {
-			d.Run(d.Screen.Update(Key(k)))
+			d.Run(d.Screen.Update(uitest.Key(k)))
 			return
 		}
 		contexts = append(contexts, d.Screen.Keys()...)
@@ -319,36 +321,6 @@ func (d *Driver) Type(text string) {
 	}
 }
 
-// Key is the message of a key in the notation of the keymap.
-func Key(k string) tea.KeyPressMsg {
-	if code, ok := named[k]; ok {
-		msg := tea.KeyPressMsg{Code: code}
-		if code == tea.KeySpace {
-			msg.Text = " "
-		}
-		return msg
-	}
-	if rest, ok := strings.CutPrefix(k, "ctrl+"); ok {
-		msg := Key(rest)
-		msg.Mod |= tea.ModCtrl
-		msg.Text = ""
-		return msg
-	}
-	if rest, ok := strings.CutPrefix(k, "shift+"); ok {
-		msg := Key(rest)
-		msg.Mod |= tea.ModShift
-		return msg
-	}
-	r := []rune(k)[0]
-	return tea.KeyPressMsg{Code: r, Text: k}
-}
-
-var named = map[string]rune{
-	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace, "backspace": tea.KeyBackspace,
-	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
-	"home": tea.KeyHome, "end": tea.KeyEnd, "delete": tea.KeyDelete,
-}
-
 // Tick lets n seconds pass, one message for each.
 func (d *Driver) Tick(n int) {
 	d.t.Helper()
@@ -360,37 +332,28 @@ func (d *Driver) Tick(n int) {
 
 // Frame draws screen and boxes and returns the rows as text, right blanks cut.
 func (d *Driver) Frame(w, h int) string {
-	d.t.Helper()
+	buf, _ := d.draw(w, h)
+	return uitest.Text(buf)
+}
+
+// Dump is [Driver.Frame] with the names of the styles and the cursor.
+func (d *Driver) Dump(w, h int) string {
+	buf, cur := d.draw(w, h)
+	return uitest.Dump(buf, d.Env.Theme, cur)
+}
+
+func (d *Driver) draw(w, h int) (uv.ScreenBuffer, *tea.Cursor) {
 	buf := uv.NewScreenBuffer(w, h)
 	area := uv.Rect(0, 0, w, h)
+	var cur *tea.Cursor
 	if d.Screen != nil {
-		d.Screen.Draw(buf, area)
+		cur = d.Screen.Draw(buf, area)
 	}
 	for _, o := range d.Overlays {
 		ow, oh := o.Size(w, h)
-		o.Draw(buf, uv.Rect((w-ow)/2, (h-oh)/2, ow, oh))
+		cur = o.Draw(buf, draw.Center(area, ow, oh))
 	}
-	return Text(buf)
-}
-
-// Text is the content of a buffer, one row a line, right blanks cut.
-func Text(buf uv.ScreenBuffer) string {
-	var out strings.Builder
-	for y := range buf.Height() {
-		var row strings.Builder
-		for x := 0; x < buf.Width(); x++ {
-			c := buf.CellAt(x, y)
-			switch {
-			case c == nil || c.Content == "" && c.Width == 1:
-				row.WriteByte(' ')
-			case c.Width > 0:
-				row.WriteString(c.Content)
-			}
-		}
-		out.WriteString(strings.TrimRight(row.String(), " "))
-		out.WriteByte('\n')
-	}
-	return out.String()
+	return buf, cur
 }
 
 // LastToast is the text of the newest toast, "" if there was none.

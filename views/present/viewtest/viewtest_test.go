@@ -44,11 +44,3 @@ func TestCommandsRunInOrderAndHangingOnesDoNotStopOthers(t *testing.T) {
 		t.Errorf("clipboard %q", d.Clipboard)
 	}
 }
-
-func TestKeysReadBackAsTheyAreWritten(t *testing.T) {
-	for _, k := range []string{"x", "X", "enter", "esc", "space", "ctrl+r", "shift+tab", "/", "!", "*", "backspace", "pgdown"} {
-		if got := Key(k).String(); got != k {
-			t.Errorf("Key(%q) reads %q", k, got)
-		}
-	}
-}

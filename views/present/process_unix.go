@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandboxes
+package present
 
 import (
 	"errors"
