@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// maxPages ends a walk over a server that invents new ids for ever.
-const maxPages = 1000
+// maxPages bounds one walk: 100 pages of 100 are 10,000 sandboxes. It also ends
+// a walk over a server that invents new ids for ever.
+const maxPages = 100
 
 // Notes that ListAll puts into Page.Note, one line each.
 const (

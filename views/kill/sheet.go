@@ -257,7 +257,7 @@ func (s *sheet) gone(keys []present.Key) tea.Cmd {
 	if len(s.lines) > 1 {
 		text = fmt.Sprintf("all %d no longer exist: nothing to kill", len(s.lines))
 	}
-	return tea.Batch(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Toast(ui.ToastInfo, text))
+	return tea.Batch(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Toast(ui.ToastWarn, text))
 }
 
 // attached keeps the warning about open shells right; the order stays, so that

@@ -2,56 +2,24 @@ package present
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"abxdash/client"
 )
 
-// maxPages bounds one listing: 100 pages of 100 are 10,000 sandboxes.
-const maxPages = 100
-
-// ListAll reads every page that q selects. It stops when a token comes back a
-// second time or a page brings no new id, because some servers ignore the
-// token and would be asked for ever; the page then says that it may be
-// incomplete. Each sandbox is there once.
+// ListAll is client.ListAll over p, with the provider's name in every row and
+// without rows that have no id.
 func ListAll(ctx context.Context, p client.Provider, q client.Query) (client.Page, error) {
-	var all client.Page
-	seen := map[client.ID]bool{}
-	tokens := map[string]bool{}
-	for range maxPages {
-		page, err := p.Sandboxes().List(ctx, q)
-		if err != nil {
-			return client.Page{}, err
-		}
-		before := len(all.Sandboxes)
-		for _, s := range page.Sandboxes {
-			if s.ID == "" || seen[s.ID] {
-				continue
-			}
-			seen[s.ID] = true
-			s.Provider = p.Name()
-			all.Sandboxes = append(all.Sandboxes, s)
-		}
-		all.ServerTime = page.ServerTime
-		all.MayBeIncomplete = all.MayBeIncomplete || page.MayBeIncomplete
-		if page.Note != "" {
-			all.Note = page.Note
-		}
-		switch {
-		case page.NextToken == "":
-			return all, nil
-		case tokens[page.NextToken] || len(all.Sandboxes) == before:
-			return incomplete(all, "the list may be incomplete: the server repeats a page"), nil
-		}
-		tokens[page.NextToken] = true
-		q.PageToken = page.NextToken
+	page, err := client.ListAll(ctx, p.Sandboxes(), q)
+	if err != nil {
+		return client.Page{}, err
 	}
-	return incomplete(all, "only the first pages are shown"), nil
-}
-
-func incomplete(p client.Page, note string) client.Page {
-	p.MayBeIncomplete, p.Note = true, note
-	return p
+	page.Sandboxes = slices.DeleteFunc(page.Sandboxes, func(s client.Sandbox) bool { return s.ID == "" })
+	for i := range page.Sandboxes {
+		page.Sandboxes[i].Provider = p.Name()
+	}
+	return page, nil
 }
 
 // Listing is one provider's answer of [Gather].

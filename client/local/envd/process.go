@@ -248,8 +248,14 @@ func (p *proc) run(expire func()) {
 	if p.stdin != nil {
 		p.stdin.close()
 	}
-	for _, pump := range pumps {
-		pump.drain()
+	grace, stop := context.WithTimeout(context.Background(), pipeGrace)
+	defer stop()
+	own := make([]int64, len(pumps))
+	for i, pump := range pumps {
+		own[i] = pump.own()
+	}
+	for i, pump := range pumps {
+		pump.drain(own[i], grace.Done())
 	}
 	p.end = endEvent(p.child.Exit())
 	close(p.ended)

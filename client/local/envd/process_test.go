@@ -552,7 +552,7 @@ func TestTimeoutKillsTheSession(t *testing.T) {
 				rest := frames(t, resp)
 				want := failure("deadline_exceeded", "context deadline exceeded")
 				if diff := cmp.Diff(want, decodeJSON(t, rest[len(rest)-1].payload)); diff != "" || len(rest) != 1 {
-					t.Errorf("%d frames after the output, trailer (-want +got):\n%s", len(rest), diff)
+					t.Errorf("after the output: %q, trailer (-want +got):\n%s", rest, diff)
 				}
 			}
 			eventually(t, "both processes are gone", func() bool { return !processAlive(child) && !processAlive(parent) })

@@ -51,21 +51,25 @@ func (u *pump) run() {
 	}
 }
 
-// drain returns when everything that the process itself wrote was delivered.
-// The process has ended, so all of it has been read or lies in the pipe now; a
-// descendant may hold the pipe open, and may even go on writing.
-func (u *pump) drain() {
-	// A read in progress may have taken up to readSize bytes uncounted.
-	own := u.taken.Load() + readSize
+// own is how many bytes the process itself can have written, once it has ended:
+// what was read and what lies in the pipe. A read in progress may have taken up
+// to readSize bytes uncounted.
+func (u *pump) own() int64 {
+	n := u.taken.Load() + readSize
 	if u.file != nil {
-		own += int64(max(0, pending(u.file)))
+		n += int64(max(0, pending(u.file)))
 	}
-	grace := time.NewTimer(pipeGrace)
-	defer grace.Stop()
+	return n
+}
+
+// drain returns when the first own bytes were delivered. The end of the stream
+// says so at once; a descendant that holds the pipe open costs until grace
+// fires, and may even go on writing.
+func (u *pump) drain(own int64, grace <-chan struct{}) {
 	select {
 	case <-u.eof:
 		return
-	case <-grace.C:
+	case <-grace:
 	}
 	poll := time.NewTicker(pipePoll)
 	defer poll.Stop()

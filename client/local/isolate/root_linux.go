@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -127,7 +128,16 @@ func (b *builder) link(target, at string) {
 }
 
 func (b *builder) write(at, content string) {
-	b.do("write "+at, func() error { return os.WriteFile(b.at(at), []byte(content), 0o644) })
+	b.do("write "+at, func() error { return writeFile(b.at(at), content) })
+}
+
+// writeFile keeps the fork server from being forked meanwhile: it would hold
+// the file open for writing for a moment, and the root could not be made
+// read-only.
+func writeFile(file, content string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(file, []byte(content), 0o644)
 }
 
 // bind makes a host path visible at the same place, with everything mounted
@@ -164,7 +174,7 @@ func (b *builder) target(p string, fi fs.FileInfo) error {
 	if err := os.MkdirAll(path.Dir(b.at(p)), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(b.at(p), nil, 0o644)
+	return writeFile(b.at(p), "")
 }
 
 // setFlags sets flags on a detached tree and everything mounted in it.

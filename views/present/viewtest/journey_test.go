@@ -134,7 +134,6 @@ func TestARefreshUnderTheSheetChangesNoTarget(t *testing.T) {
 		t.Errorf("killed %+v", calls)
 	}
 	// What vanishes while its sheet is open is said, and nothing is sent.
-	pass(d, clock, 20) // older messages have left the screen
 	d.Keys("g x")
 	id := p.All()[0].ID
 	p.Vanish(id)

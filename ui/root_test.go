@@ -1,0 +1,804 @@
+package ui_test
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"abxdash/keymap"
+	"abxdash/ui"
+	"abxdash/ui/dialog"
+	"abxdash/ui/uitest"
+)
+
+func TestFirstFrame(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	for _, s := range []string{"abxdash", "Sandboxes", "body of Sandboxes", "enter open", "? help", "13:58:00"} {
+		if !d.Shows(s) {
+			t.Errorf("%q is not shown:\n%s", s, d.Text())
+		}
+	}
+	v := d.Root.View()
+	if !v.AltScreen || !v.ReportFocus || v.MouseMode != tea.MouseModeCellMotion || v.WindowTitle != "abxdash - Sandboxes" {
+		t.Errorf("view: alt %v focus %v mouse %v title %q", v.AltScreen, v.ReportFocus, v.MouseMode, v.WindowTitle)
+	}
+}
+
+func TestActionsGoToTheTopScreen(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Keys("x enter")
+	if d.list.did(keymap.SandboxKill) != 1 || d.list.did(keymap.ListOpen) != 1 {
+		t.Errorf("list got %v", d.list.actions)
+	}
+	if !d.Shows("Sandboxes › web-agent-3") {
+		t.Errorf("no way shown:\n%s", d.Text())
+	}
+	d.Keys("x")
+	if d.list.did(keymap.SandboxKill) != 1 || d.detail.did(keymap.SandboxKill) != 1 {
+		t.Error("the action did not go to the screen on top alone")
+	}
+	d.Keys("esc")
+	if d.detail.closed != 1 || d.Shows("web-agent-3") {
+		t.Error("esc does not leave the detail")
+	}
+	d.Keys("enter q")
+	if d.detail.closed != 2 || d.Quit {
+		t.Error("q does not go back one level, or quits from the second")
+	}
+	d.Keys("esc esc esc")
+	if d.Quit {
+		t.Error("esc at the list quits")
+	}
+}
+
+func TestSequences(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Keys(",")
+	if d.Root.Pending() == "" || !d.Shows(", …") || !d.Shows("t ttl") {
+		t.Errorf("the unfinished sequence is not shown:\n%s", d.Text())
+	}
+	d.Keys("t")
+	if d.list.did(keymap.SortTTL) != 1 || d.Root.Pending() != "" {
+		t.Errorf("list got %v, pending %q", d.list.actions, d.Root.Pending())
+	}
+	d.Keys(", x")
+	if d.list.did(keymap.SandboxKill) != 0 {
+		t.Error("a mistyped sequence ran the action of its second key")
+	}
+	d.Keys("x")
+	if d.list.did(keymap.SandboxKill) != 1 {
+		t.Error("the key after a mistyped sequence is lost")
+	}
+	d.Keys("esc esc")
+	if d.list.did(keymap.NavBack) != 1 || d.list.did(keymap.MarkClear) != 1 {
+		t.Errorf("esc esc gave %v", d.list.actions)
+	}
+	d.Keys("esc x")
+	if d.list.did(keymap.SandboxKill) != 2 {
+		t.Error("esc swallows the next key")
+	}
+	d.Keys(",")
+	d.clock.now = d.clock.now.Add(time.Minute)
+	d.Keys("x")
+	if d.list.did(keymap.SandboxKill) != 3 {
+		t.Error("an old unfinished sequence swallows a key")
+	}
+	d.Keys(", ctrl+c")
+	if !d.Shows("Quit?") || d.Root.Pending() != "" {
+		t.Error("ctrl+c is part of a sequence")
+	}
+}
+
+func TestTextCapture(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.list.captures, d.list.contexts = true, []keymap.Context{keymap.Input}
+	d.Keys("x q ? : z ctrl+k esc")
+	if got := strings.Join(d.list.keys, " "); got != "x q ? : z ctrl+k esc" {
+		t.Errorf("raw keys %q", got)
+	}
+	if len(d.list.actions) != 0 {
+		t.Errorf("typing ran %v", d.list.actions)
+	}
+	d.Send(tea.PasteMsg{Content: "q\nx"})
+	if !slices.Equal(d.list.pastes, []string{"q\nx"}) {
+		t.Errorf("pastes %q", d.list.pastes)
+	}
+	if d.Shows("? help") {
+		t.Errorf("the footer offers keys that would be typed:\n%s", d.Text())
+	}
+	d.Keys("ctrl+c")
+	if !d.Shows("Quit?") {
+		t.Error("ctrl+c does not ask while text is typed")
+	}
+	d.Keys("n")
+	d.list.captures = false
+	d.Send(tea.PasteMsg{Content: "q"})
+	if len(d.list.pastes) != 1 || d.Quit {
+		t.Error("a paste reached a screen that does not capture, or ran keys")
+	}
+}
+
+func TestShellCapture(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.list.captures, d.list.contexts = true, []keymap.Context{keymap.Shell}
+	d.Keys("ctrl+c ctrl+z ctrl+k q esc")
+	if got := strings.Join(d.list.keys, " "); got != "ctrl+c ctrl+z ctrl+k q esc" {
+		t.Errorf("the shell got %q", got)
+	}
+	d.list.keys = nil
+	d.Keys("ctrl+]")
+	if !d.Shows("^] …") || !d.Shows("d detach") {
+		t.Errorf("a lone leader is not shown as pending:\n%s", d.Text())
+	}
+	d.clock.now = d.clock.now.Add(time.Hour)
+	d.Keys("d")
+	if d.list.did(keymap.ShellDetach) != 1 || len(d.list.keys) != 0 {
+		t.Errorf("leader d: actions %v, raw %q", d.list.actions, d.list.keys)
+	}
+	d.Keys("ctrl+] ctrl+]")
+	if d.list.did(keymap.ShellLiteral) != 1 {
+		t.Error("leader twice is not the leader itself")
+	}
+	d.Keys("ctrl+] x")
+	if got := strings.Join(d.list.keys, " "); got != "ctrl+] x" {
+		t.Errorf("an unbound second key sends %q, want both", got)
+	}
+	d.Keys("ctrl+] ?")
+	if !d.Shows("Keys here") || !d.Shows("Leave the shell running") {
+		t.Errorf("no help in a shell:\n%s", d.Text())
+	}
+	d.Keys("esc ctrl+] u")
+	if n := len(d.work.seen); n == 0 || d.work.seen[n-1].Action != keymap.AppUndo {
+		t.Errorf("leader u is not undo: %v", d.work.seen)
+	}
+}
+
+func TestBackgroundComesFirst(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.work.handles[keymap.AppUndo] = true
+	d.work.status = "killing 3 in 4 s  z undo"
+	d.Keys("z")
+	if len(d.work.seen) != 1 || d.list.did(keymap.AppUndo) != 0 {
+		t.Error("undo did not stop at the background")
+	}
+	if !d.Shows("killing 3 in 4 s  z undo") {
+		t.Errorf("status is not shown:\n%s", d.Text())
+	}
+	d.Send(ui.OverlayMsg{Overlay: &fake{title: "Box", contexts: []keymap.Context{keymap.Sheet}}})
+	d.Keys("z")
+	if len(d.work.seen) != 2 {
+		t.Error("undo does not work under a box")
+	}
+	d.Send(ui.CloseOverlayMsg{})
+	d.work.handles = nil
+	d.Keys("z")
+	if !d.Shows("nothing to undo") {
+		t.Error("no word when there is nothing to undo")
+	}
+}
+
+func TestOverlayIsModal(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	box := &fake{title: "Kill 3 sandboxes", contexts: []keymap.Context{keymap.Sheet, keymap.Move}, on: map[keymap.Action]tea.Cmd{}}
+	box.on[keymap.NavBack] = ui.CloseOverlay(box)
+	d.Send(ui.OverlayMsg{Overlay: box})
+	d.Keys("enter x q")
+	if len(d.list.actions) != 0 {
+		t.Errorf("keys reached the screen below: %v", d.list.actions)
+	}
+	if box.closed != 1 || d.Shows("Kill 3 sandboxes") {
+		t.Error("q does not close the sheet")
+	}
+	d.Send(ui.OverlayMsg{Overlay: box})
+	d.Keys("y j")
+	if box.did(keymap.SheetConfirm) != 1 || box.did(keymap.MoveDown) != 1 {
+		t.Errorf("the sheet got %v", box.actions)
+	}
+	d.Keys("? :")
+	if d.Shows("Keys here") {
+		t.Error("a global key works under a box")
+	}
+	d.Send(tea.MouseClickMsg{X: 40, Y: 12, Button: tea.MouseLeft})
+	if len(box.mice) != 1 || len(d.list.mice) != 0 {
+		t.Error("the mouse does not go to the box alone")
+	}
+	d.Send(ui.CloseOverlayMsg{Overlay: &fake{}})
+	if !d.Shows("Kill 3 sandboxes") {
+		t.Error("closing another box closed this one")
+	}
+	d.Keys("esc")
+	if d.Shows("Kill 3 sandboxes") {
+		t.Error("esc does not close the sheet")
+	}
+}
+
+func TestQuitRules(t *testing.T) {
+	t.Run("nothing at stake", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.Keys("q")
+		if !d.Quit || d.list.closed != 1 || d.work.closed != 1 {
+			t.Errorf("quit %v, closed %d %d", d.Quit, d.list.closed, d.work.closed)
+		}
+	})
+	t.Run("something at stake", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.work.stakes = []string{"2 kills that are not sent yet"}
+		d.list.survives = []string{"shell 1 in web-agent-3"}
+		d.Keys("q")
+		if d.Quit || !d.Shows("2 kills that are not sent yet") || !d.Shows("shell 1 in web-agent-3") {
+			t.Errorf("quit %v:\n%s", d.Quit, d.Text())
+		}
+		d.Keys("enter")
+		if d.Quit {
+			t.Error("enter quits")
+		}
+		d.Keys("n q esc q q")
+		if d.Quit || d.Shows("Quit?") {
+			t.Error("the question is not taken back by n, esc and q")
+		}
+		d.Keys("q y")
+		if !d.Quit {
+			t.Error("y does not quit")
+		}
+	})
+	t.Run("a survivor alone is not asked about", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.list.survives = []string{"shell 1"}
+		d.Keys("q")
+		if !d.Quit || !slices.Equal(d.Root.Survivors(), []string{"shell 1"}) {
+			t.Errorf("quit %v, survivors %v", d.Quit, d.Root.Survivors())
+		}
+	})
+	t.Run("ctrl+c asks, twice quits", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.Keys("ctrl+c")
+		if d.Quit || !d.Shows("Quit?") || !d.Shows("Nothing would be lost") {
+			t.Errorf("quit %v:\n%s", d.Quit, d.Text())
+		}
+		d.Keys("ctrl+c")
+		if !d.Quit {
+			t.Error("the second ctrl+c does not quit")
+		}
+	})
+	t.Run("command", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.Keys(":")
+		d.Type("quit")
+		d.Keys("enter")
+		if !d.Quit {
+			t.Error(":quit does not quit")
+		}
+	})
+	t.Run("close is done once", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.Keys("q")
+		d.Root.Close()
+		if d.list.closed != 1 || d.work.closed != 1 {
+			t.Error("closed twice")
+		}
+		if err := d.list.env.Ctx.Err(); err == nil {
+			t.Error("the context of the screen goes on")
+		}
+	})
+}
+
+func TestHelp(t *testing.T) {
+	d := newDesk(t, 100, 40)
+	d.list.disabled = map[keymap.Action]string{keymap.SandboxPause: "local cannot pause"}
+	d.Keys("?")
+	for _, s := range []string{"Keys here", "List", "Open the sandbox under the cursor.", ":open", "local cannot pause", "/ to search"} {
+		if !d.Shows(s) {
+			t.Errorf("%q is not shown:\n%s", s, d.Text())
+		}
+	}
+	if d.Shows("Everywhere") {
+		t.Error("the window is too short for the end of the help, yet it is shown")
+	}
+	d.Keys("G")
+	if !d.Shows("Everywhere") || !d.Shows("^c") {
+		t.Errorf("G does not go to the end:\n%s", d.Text())
+	}
+	d.Keys("/")
+	d.Type("undo")
+	if !d.Shows("Undo a kill") || d.Shows("Find any action") {
+		t.Errorf("the search does not narrow:\n%s", d.Text())
+	}
+	d.Keys("enter esc")
+	if d.Shows("Keys here") {
+		t.Error("esc does not close")
+	}
+	d.Keys("? ?")
+	if d.Shows("Keys here") {
+		t.Error("? does not close")
+	}
+	if len(d.list.actions) != 0 {
+		t.Errorf("help ran %v", d.list.actions)
+	}
+}
+
+func TestPalette(t *testing.T) {
+	d := newDesk(t, 100, 40)
+	d.list.disabled = map[keymap.Action]string{keymap.SandboxPause: "local cannot pause"}
+	d.Keys("ctrl+k")
+	d.Type("killstr")
+	if !d.Shows("Review and kill all strays") || d.Shows("Browse files") {
+		t.Errorf("the palette does not narrow:\n%s", d.Text())
+	}
+	d.Keys("enter")
+	if d.list.did(keymap.KillStrays) != 1 || d.Shows("Find") {
+		t.Errorf("list got %v", d.list.actions)
+	}
+	d.Keys("ctrl+k")
+	d.Type("pause")
+	d.Keys("enter")
+	if d.list.did(keymap.SandboxPause) != 0 || !d.Shows("local cannot pause") {
+		t.Errorf("a disabled action ran or has no reason:\n%s", d.Text())
+	}
+	d.Keys("esc")
+	d.Keys("ctrl+k down down up enter")
+	if n := len(d.list.actions); n != 2 {
+		t.Errorf("list got %v", d.list.actions)
+	}
+	d.Keys("ctrl+k")
+	d.Type("zzzzzz")
+	if !d.Shows("nothing by that name") {
+		t.Errorf("no word about no match:\n%s", d.Text())
+	}
+	d.Keys("enter esc")
+}
+
+func TestCommandLine(t *testing.T) {
+	d := newDesk(t, 100, 24)
+	d.Keys(":")
+	d.Type("kill web-agent-3")
+	d.Keys("enter")
+	if n := len(d.list.actions); n != 1 || d.list.actions[0] != (ui.ActionMsg{Action: keymap.SandboxKill, Arg: "web-agent-3"}) {
+		t.Errorf("list got %v", d.list.actions)
+	}
+	d.Keys(":")
+	d.Type("ext")
+	if !d.Shows(":extend") {
+		t.Errorf("no completion is offered:\n%s", d.Text())
+	}
+	d.Keys("tab enter")
+	if d.list.did(keymap.SandboxExtend) != 1 {
+		t.Errorf("list got %v", d.list.actions)
+	}
+	d.Keys(": up up enter")
+	if d.list.did(keymap.SandboxKill) != 2 {
+		t.Errorf("history: list got %v", d.list.actions)
+	}
+	d.Keys(":")
+	d.Type("explode")
+	d.Keys("enter")
+	if !d.Shows("there is no command explode") {
+		t.Errorf("no word about an unknown command:\n%s", d.Text())
+	}
+	d.Keys("ctrl+u")
+	d.Type("download x")
+	d.Keys("enter")
+	if !d.Shows("does not work on this screen") {
+		t.Errorf("no word about a command of another screen:\n%s", d.Text())
+	}
+	d.Keys("esc :")
+	d.Type("sort")
+	d.Keys("enter")
+	if len(d.list.actions) != 3 {
+		t.Errorf("an ambiguous beginning ran %v", d.list.actions[3:])
+	}
+	d.Keys("ctrl+u backspace")
+	if d.Shows(":sort") {
+		t.Error("backspace on the empty line does not leave it")
+	}
+	d.Keys("x")
+	if d.list.did(keymap.SandboxKill) != 3 {
+		t.Error("the command line is still open")
+	}
+}
+
+func TestToasts(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Send(ui.ToastMsg{Level: ui.ToastOK, Text: "copied\x1b]0;x\a i123"})
+	if !d.Shows("✓ copied␛]0;x␇ i123") {
+		t.Errorf("toast:\n%s", d.Text())
+	}
+	d.Send(ui.ToastMsg{Level: ui.ToastError, Text: "e2b: 503"}, ui.ToastMsg{Level: ui.ToastError, Text: "e2b: 503"}, ui.ToastMsg{Text: "hello"})
+	if !d.Shows("✗ e2b: 503 ×2") || !d.Shows("(+2") {
+		t.Errorf("the gravest toast is not in front:\n%s", d.Text())
+	}
+	d.clock.now = d.clock.now.Add(5 * time.Second)
+	d.Root.Update(tickNow())
+	if !d.Shows("e2b: 503") || d.Shows("copied") {
+		t.Errorf("errors stay longer than the rest:\n%s", d.Text())
+	}
+	d.Keys(":")
+	d.Type("messages")
+	d.Keys("enter")
+	for _, s := range []string{"Messages", "copied", "503 ×2", "hello", "13:58:00"} {
+		if !d.Shows(s) {
+			t.Errorf("%q is not in the history:\n%s", s, d.Text())
+		}
+	}
+	d.Keys("esc")
+	if d.Shows("Messages") {
+		t.Error("esc does not close the history")
+	}
+}
+
+func tickNow() tea.Msg { return ui.SecondForTest() }
+
+func TestDisabledAndReadOnly(t *testing.T) {
+	d := newDesk(t, 120, 24, func(o *ui.Options) { o.ReadOnly = "read-only mode (E9010)" })
+	d.list.disabled = map[keymap.Action]string{keymap.SandboxFiles: "no files here"}
+	d.Keys("x")
+	if d.list.did(keymap.SandboxKill) != 0 || !d.Shows("kill: read-only mode (E9010)") {
+		t.Errorf("read-only:\n%s", d.Text())
+	}
+	if !d.Shows(" read-only ") {
+		t.Error("no read-only chip")
+	}
+	d.clock.now = d.clock.now.Add(time.Minute)
+	d.Root.Update(tickNow())
+	d.Keys("f")
+	if d.list.did(keymap.SandboxFiles) != 0 || !d.Shows("files: no files here") {
+		t.Errorf("disabled:\n%s", d.Text())
+	}
+	d.Keys("s")
+	if d.list.did(keymap.SandboxShell) != 1 {
+		t.Error("an action that can be used is refused")
+	}
+}
+
+func TestBroadcast(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Keys("enter")
+	box := &fake{title: "Box"}
+	d.Send(ui.OverlayMsg{Overlay: box})
+	type resultMsg struct{ n int }
+	before := d.work.others
+	d.Send(resultMsg{7})
+	for name, f := range map[string]*fake{"list": d.list, "detail": d.detail, "box": box} {
+		if n := len(f.others); n == 0 || f.others[n-1] != any(resultMsg{7}) {
+			t.Errorf("%s did not get the result", name)
+		}
+	}
+	if d.work.others != before+1 {
+		t.Error("the background did not get the result")
+	}
+	d.Send(tea.BlurMsg{})
+	if n := len(d.list.others); d.list.others[n-1] != any(ui.FocusMsg{Focused: false}) {
+		t.Error("no FocusMsg")
+	}
+	d.Root.Update(tickNow())
+	if d.list.ticks != 1 || d.detail.ticks != 1 || box.ticks != 1 {
+		t.Error("no TickMsg")
+	}
+}
+
+func TestPanics(t *testing.T) {
+	for _, where := range []string{"Init", "Update", "Draw", "Keys", "Close"} {
+		t.Run(where, func(t *testing.T) {
+			d := newDesk(t, 80, 24)
+			d.detail.panicIn = where
+			d.Keys("enter")
+			d.Keys("x")
+			_ = d.Text()
+			if where == "Close" {
+				d.Keys("esc")
+			} else if !d.Shows("This screen failed") || !d.Shows("boom in "+where) {
+				t.Errorf("nothing said:\n%s", d.Text())
+			}
+			if len(d.panics) == 0 || !strings.Contains(d.panics[0], "boom in "+where) {
+				t.Errorf("logged %q", d.panics)
+			}
+			if where != "Close" {
+				d.Keys("esc")
+			}
+			if !d.Shows("body of Sandboxes") {
+				t.Errorf("esc does not go back:\n%s", d.Text())
+			}
+			d.Keys("x")
+			if d.list.did(keymap.SandboxKill) != 1 {
+				t.Error("the list is dead too")
+			}
+		})
+	}
+	t.Run("constructor", func(t *testing.T) {
+		d := newDesk(t, 80, 24, func(o *ui.Options) {
+			o.Routes["detail"] = func(ui.Params) ui.Screen { panic("no such thing") }
+		})
+		d.Keys("enter")
+		if !d.Shows("cannot open detail: no such thing") {
+			t.Errorf("nothing said:\n%s", d.Text())
+		}
+	})
+	t.Run("unknown route", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.Send(ui.OpenMsg{Route: "nowhere"})
+		if !d.Shows("no screen nowhere") {
+			t.Errorf("nothing said:\n%s", d.Text())
+		}
+	})
+	for _, where := range []string{"Init", "Update", "Draw"} {
+		t.Run("box "+where, func(t *testing.T) {
+			d := newDesk(t, 80, 24)
+			d.Send(ui.OverlayMsg{Overlay: &fake{title: "Box", panicIn: where}})
+			d.Send("anything")
+			if !d.Shows("a box failed: boom in "+where) || d.Shows("body of Box") {
+				t.Errorf("nothing said, or the box stays:\n%s", d.Text())
+			}
+			d.Keys("x")
+			if d.list.did(keymap.SandboxKill) != 1 {
+				t.Error("keys do not reach the list")
+			}
+		})
+	}
+	t.Run("background", func(t *testing.T) {
+		d := newDesk(t, 80, 24)
+		d.work.panics = true
+		d.Keys("x")
+		if !d.Shows("background task failed") || d.list.did(keymap.SandboxKill) != 1 {
+			t.Errorf("nothing said, or the key is lost:\n%s", d.Text())
+		}
+	})
+}
+
+// TUI-01: no size makes it panic, esc works blind, and it recovers at once.
+func TestSizes(t *testing.T) {
+	sizes := [][2]int{{20, 5}, {5, 20}, {1, 1}, {0, 0}, {40, 10}, {39, 10}, {40, 9}, {41, 11}, {200, 60}, {1000, 3}, {-1, -1}, {120, 40}}
+	states := map[string]func(*desk){
+		"list":     func(*desk) {},
+		"detail":   func(d *desk) { d.Keys("enter") },
+		"help":     func(d *desk) { d.Keys("?") },
+		"palette":  func(d *desk) { d.Keys("ctrl+k"); d.Type("kil") },
+		"command":  func(d *desk) { d.Keys(":"); d.Type("kill") },
+		"messages": func(d *desk) { d.Send(ui.Do(keymap.AppMessages)()) },
+		"quit":     func(d *desk) { d.Keys("ctrl+c") },
+		"confirm": func(d *desk) {
+			d.Send(ui.OverlayMsg{Overlay: dialog.Confirm(dialog.ConfirmOptions{Title: "Delete?", Lines: dialog.Plain("a line of text"), Danger: true})})
+		},
+		"count": func(d *desk) {
+			d.Send(ui.OverlayMsg{Overlay: dialog.Confirm(dialog.ConfirmOptions{Title: "Kill 12 sandboxes", Count: 12})})
+		},
+		"menu": func(d *desk) {
+			d.Send(ui.OverlayMsg{Overlay: dialog.Menu("Choose", []dialog.Item{{Label: "a"}, {Label: "b", Hint: "h"}, {Label: "c"}})})
+		},
+		"message": func(d *desk) {
+			d.Send(ui.OverlayMsg{Overlay: dialog.Message("Note", dialog.Plain(strings.Repeat("words ", 100)))})
+		},
+	}
+	for name, open := range states {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, 120, 40)
+			open(d)
+			for _, s := range sizes {
+				d.Send(tea.WindowSizeMsg{Width: s[0], Height: s[1]})
+				d.Send(ui.ToastMsg{Level: ui.ToastError, Text: "a toast"})
+				v := d.Root.View()
+				lines := strings.Split(v.Content, "\n")
+				if len(lines) > max(s[1], 1) {
+					t.Errorf("%v: %d rows", s, len(lines))
+				}
+				for _, l := range lines {
+					if w := ansi.StringWidth(l); w > max(s[0], 0) {
+						t.Errorf("%v: a row of %d cells", s, w)
+					}
+				}
+				if c := v.Cursor; c != nil && (c.X < 0 || c.Y < 0 || c.X >= s[0] || c.Y >= s[1]) {
+					t.Errorf("%v: cursor at %d,%d", s, c.X, c.Y)
+				}
+			}
+			if len(d.panics) > 0 {
+				t.Errorf("panics: %q", d.panics)
+			}
+			d.Send(tea.WindowSizeMsg{Width: 5, Height: 2})
+			d.Keys("esc")
+			d.Send(tea.WindowSizeMsg{Width: 80, Height: 24})
+			if !d.Shows("body of Sandboxes") {
+				t.Errorf("esc did not work blind:\n%s", d.Text())
+			}
+			d.Send(tea.WindowSizeMsg{Width: 32, Height: 8})
+			if !d.Shows("need 40x10, have 32x8") {
+				t.Errorf("too small is not said: %q", d.Text())
+			}
+			d.Keys("q")
+			if !d.Quit {
+				t.Error("q does not quit blind")
+			}
+		})
+	}
+}
+
+func TestMouse(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.Send(tea.MouseWheelMsg{X: 10, Y: 10, Button: tea.MouseWheelDown})
+	if len(d.list.mice) != 1 || d.list.mice[0].Mouse().Y != 10 {
+		t.Errorf("the screen got %v", d.list.mice)
+	}
+	// A hint of the footer can be clicked.
+	lines := strings.Split(d.Text(), "\n")
+	x := strings.Index(lines[23], "x kill")
+	d.Send(tea.MouseClickMsg{X: x + 1, Y: 23, Button: tea.MouseLeft})
+	if d.list.did(keymap.SandboxKill) != 1 {
+		t.Errorf("click on %q did nothing", lines[23])
+	}
+	d.Keys("m")
+	if v := d.Root.View(); v.MouseMode != tea.MouseModeNone || !d.Shows("select text as usual") {
+		t.Error("m does not give the mouse to the terminal")
+	}
+	d.Keys("m")
+	if v := d.Root.View(); v.MouseMode != tea.MouseModeCellMotion {
+		t.Error("m does not take the mouse back")
+	}
+	off := newDesk(t, 80, 24, func(o *ui.Options) { o.NoMouse = true })
+	if v := off.Root.View(); v.MouseMode != tea.MouseModeNone {
+		t.Error("NoMouse is ignored")
+	}
+}
+
+// TUI-05: an answer that comes late changes the theme and nothing else.
+func TestLateBackgroundColour(t *testing.T) {
+	d := newDesk(t, 80, 24, func(o *ui.Options) { o.Light = true })
+	// Options of the driver fix the theme; an answer must then change nothing.
+	d.Send(tea.BackgroundColorMsg{Color: color.Black})
+	if d.list.themes != 0 {
+		t.Error("a fixed theme changed")
+	}
+
+	root := ui.New(ui.Options{
+		Routes: map[ui.Route]func(ui.Params) ui.Screen{"list": func(ui.Params) ui.Screen { return d.detail }},
+		Start:  "list", FrameInterval: -1,
+		After: func(time.Duration, tea.Msg) tea.Cmd { return nil },
+	})
+	defer root.Close()
+	root.Init()
+	d.detail.captures = true
+	root.Update(tea.BackgroundColorMsg{Color: color.White})
+	if d.detail.themes != 1 || root.Theme().Dark || len(d.detail.keys) != 0 {
+		t.Errorf("themes %d, dark %v, keys %q", d.detail.themes, root.Theme().Dark, d.detail.keys)
+	}
+	root.Update(tea.BackgroundColorMsg{Color: color.White})
+	root.Update(tea.BackgroundColorMsg{})
+	if d.detail.themes != 1 {
+		t.Error("the same answer again, or an empty one, is news")
+	}
+}
+
+func TestFirstRunHint(t *testing.T) {
+	d := newDesk(t, 80, 24, func(o *ui.Options) { o.Hint = "n creates a sandbox" })
+	if !d.Shows("n creates a sandbox") {
+		t.Errorf("no hint:\n%s", d.Text())
+	}
+	d.Keys("x")
+	if d.Shows("n creates a sandbox") || d.list.did(keymap.SandboxKill) != 1 {
+		t.Error("the hint stays, or swallows the key")
+	}
+}
+
+func TestAppActions(t *testing.T) {
+	d := newDesk(t, 80, 24, func(o *ui.Options) {
+		o.Actions = map[keymap.Action]tea.Cmd{keymap.AppTasks: ui.Open("detail", nil)}
+	})
+	d.Keys("w")
+	if !d.Shows("body of web-agent-3") {
+		t.Error("an app-wide action did not run")
+	}
+	d.Keys("ctrl+z ctrl+l")
+	var names []string
+	for _, m := range d.Ignored {
+		names = append(names, fmt.Sprintf("%T", m))
+	}
+	if !slices.Contains(names, "tea.SuspendMsg") || !slices.Contains(names, "tea.clearScreenMsg") {
+		t.Errorf("suspend and redraw asked for %v", names)
+	}
+}
+
+func TestTitlesAreClean(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.detail.title = "x\x1b]0;owned\a"
+	d.list.chips = []ui.Chip{{Text: "1\x1b[2J", Level: ui.ToastError}}
+	d.Keys("enter")
+	v := d.Root.View()
+	if strings.ContainsAny(v.WindowTitle, "\x1b\a") || strings.Contains(v.Content, "\x1b]") || strings.Contains(v.Content, "\x1b[2J") {
+		t.Errorf("title %q", v.WindowTitle)
+	}
+}
+
+// Frames are drawn only when something changed, and not more often than asked for.
+func TestFramePacing(t *testing.T) {
+	list := &fake{title: "L", contexts: []keymap.Context{keymap.List, keymap.Move}}
+	var later []tea.Msg
+	root := ui.New(ui.Options{
+		Routes: map[ui.Route]func(ui.Params) ui.Screen{"list": func(ui.Params) ui.Screen { return list }},
+		Start:  "list", FixedTheme: true, FrameInterval: time.Hour,
+		After: func(_ time.Duration, m tea.Msg) tea.Cmd {
+			later = append(later, m)
+			return nil
+		},
+	})
+	defer root.Close()
+	root.Init()
+	later = nil
+	root.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	root.View()
+	if list.draws != 1 {
+		t.Fatalf("%d draws at first", list.draws)
+	}
+	root.View()
+	root.View()
+	if list.draws != 1 {
+		t.Error("drawn again though nothing changed")
+	}
+	for range 1000 {
+		root.Update(uitest.Key("j"))
+		root.View()
+	}
+	if list.did(keymap.MoveDown) != 1000 {
+		t.Errorf("%d of 1000 keys arrived", list.did(keymap.MoveDown))
+	}
+	if list.draws != 1 || len(later) != 1 {
+		t.Errorf("%d draws and %d timers in a flood within one interval", list.draws, len(later))
+	}
+	root.Update(later[0])
+	root.View()
+	if list.draws != 2 {
+		t.Errorf("%d draws after the frame was due", list.draws)
+	}
+}
+
+func TestGoldenFrames(t *testing.T) {
+	for _, v := range []struct {
+		name           string
+		light, noColor bool
+	}{{"dark", false, false}, {"light", true, false}, {"nocolor", false, true}} {
+		for _, s := range uitest.Sizes() {
+			d := newDesk(t, s[0], s[1], func(o *ui.Options) {
+				o.Light, o.NoColor, o.Banner, o.Hint = v.light, v.noColor, "DEMO", "n creates a sandbox, ? shows all keys"
+			})
+			d.list.chips = []ui.Chip{{Text: "3 stray", Level: ui.ToastWarn}, {Text: "14 running", Level: ui.ToastOK}}
+			d.list.disabled = map[keymap.Action]string{keymap.SandboxFiles: "no files"}
+			d.work.status = "killing 3 in 4 s  z undo"
+			d.Send(ui.ToastMsg{Level: ui.ToastOK, Text: "copied i4dct03zur"})
+			uitest.Golden(t, fmt.Sprintf("frame-%s-%dx%d", v.name, s[0], s[1]), d.Dump())
+		}
+	}
+	for name, open := range map[string]func(*desk){
+		"help": func(d *desk) { d.Keys("?") }, "palette": func(d *desk) { d.Keys("ctrl+k"); d.Type("kill") },
+		"command": func(d *desk) { d.Keys(":"); d.Type("kil") }, "quit": func(d *desk) { d.work.stakes = []string{"a transfer"}; d.Keys("q") },
+	} {
+		d := newDesk(t, 80, 24)
+		open(d)
+		uitest.Golden(t, name+"-80x24", d.Dump())
+	}
+}
+
+func BenchmarkFrame(b *testing.B) {
+	s := newRows(10_000)
+	d := uitest.Start(b, ui.Options{Routes: map[ui.Route]func(ui.Params) ui.Screen{"list": func(ui.Params) ui.Screen { return s }}, Start: "list"}, 200, 60)
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Root.Update(uitest.Key("j"))
+		d.Root.View()
+	}
+}
+
+func TestFrameAllocations(t *testing.T) {
+	s := newRows(10_000)
+	d := uitest.Start(t, ui.Options{Routes: map[ui.Route]func(ui.Params) ui.Screen{"list": func(ui.Params) ui.Screen { return s }}, Start: "list"}, 200, 60)
+	n := testing.AllocsPerRun(20, func() {
+		d.Root.Update(uitest.Key("ctrl+f"))
+		d.Root.View()
+	})
+	if n > 2000 {
+		t.Errorf("a frame makes %.0f allocations", n)
+	}
+}
+
+var _ uv.Screen = uv.ScreenBuffer{}
