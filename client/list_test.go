@@ -64,7 +64,7 @@ func TestListAllEndsWhateverTheServerDoes(t *testing.T) {
 			func(q client.Query) (client.Page, error) {
 				return client.Page{Sandboxes: row(p.calls), NextToken: strconv.Itoa(p.calls)}, nil
 			},
-			1000, 1000, client.NoteTooMany,
+			100, 100, client.NoteTooMany,
 		},
 		{
 			"empty pages for ever",

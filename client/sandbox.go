@@ -137,4 +137,10 @@ type CreateSpec struct {
 	Internet *bool
 	// AutoPause pauses instead of killing at the end of the lifetime.
 	AutoPause bool
+	// AutoResume wakes an auto-paused sandbox on traffic; it needs AutoPause.
+	AutoResume bool
+	// Network is nil for the provider's default.
+	Network *Network
+	// RequestTimeout bounds the create call alone; 0 is the provider's default.
+	RequestTimeout time.Duration
 }

@@ -81,7 +81,7 @@ func (m *Map) CaptureContexts(contexts []Context) []Context {
 
 // Bindings returns the bindings of contexts in order, without keys that a more
 // specific context uses for something else. A binding all of whose keys are
-// taken is left out, unless it has a command name.
+// taken is left out, unless it has a command name. The keys are not to be changed.
 func (m *Map) Bindings(contexts []Context) []Binding {
 	var out []Binding
 	taken := make(map[string]bool)
@@ -90,7 +90,9 @@ func (m *Map) Bindings(contexts []Context) []Binding {
 		for _, i := range m.byCtx[c] {
 			b := m.bindings[i]
 			had := len(b.Keys)
-			b.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(k string) bool { return taken[k] })
+			if slices.ContainsFunc(b.Keys, func(k string) bool { return taken[k] }) {
+				b.Keys = slices.DeleteFunc(slices.Clone(b.Keys), func(k string) bool { return taken[k] })
+			}
 			mine = append(mine, b.Keys...)
 			if len(b.Keys) == 0 && (had > 0 || b.Command == "") {
 				continue
@@ -160,6 +162,16 @@ func (m *Map) Hint(a Action) string {
 	return ""
 }
 
+// HintIn returns the first key of an action in one context as shown to people, or "".
+func (m *Map) HintIn(c Context, a Action) string {
+	for _, i := range m.byCtx[c] {
+		if b := &m.bindings[i]; b.Action == a && len(b.Keys) > 0 {
+			return Label(b.Keys[0])
+		}
+	}
+	return ""
+}
+
 // Title is the heading of a context in help.
 func (m *Map) Title(c Context) string {
 	for _, in := range m.info {
@@ -172,6 +184,9 @@ func (m *Map) Title(c Context) string {
 
 // Label writes a key as people read it: "ctrl+k" as "^k", "pgdown" as "pgdn".
 func Label(key string) string {
+	if len(key) == 1 {
+		return key
+	}
 	parts := strings.Split(key, " ")
 	for i, p := range parts {
 		p = strings.Replace(p, "ctrl+", "^", 1)

@@ -83,7 +83,7 @@ func (r *Root) windowTitle() string {
 // Frame draws the window now and returns it as text with styles, with the cursor to show.
 func (r *Root) Frame() (string, *tea.Cursor) {
 	buf, cursor := r.Cells()
-	return buf.Render(), cursor
+	return r.out.render(buf.Lines), cursor
 }
 
 // Cells draws the window now and returns its cells, which are valid until the next call.

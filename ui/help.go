@@ -200,11 +200,12 @@ func (h *helpBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	if h.search != nil {
 		return h.search.Draw(scr, foot, t)
 	}
-	more := ""
-	if n := len(h.shown) - h.top - h.rows; n > 0 {
-		more = "  j more below"
+	k := h.env.Keys
+	text := k.HintIn(keymap.Help, keymap.HelpSearch) + " to search  " + k.HintIn(keymap.Help, keymap.NavBack) + " closes"
+	if len(h.shown)-h.top-h.rows > 0 {
+		text += "  " + k.HintIn(keymap.Move, keymap.MoveDown) + " more below"
 	}
-	draw.Text(scr, foot.Min.X, foot.Min.Y, foot.Dx(), "/ to search  esc closes"+more, t.Text.Dim)
+	draw.Text(scr, foot.Min.X, foot.Min.Y, foot.Dx(), text, t.Text.Dim)
 	return nil
 }
 

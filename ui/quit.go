@@ -154,11 +154,18 @@ func (q *quitBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	for i := 0; i < min(len(lines), in.Dy()-1); i++ {
 		draw.Text(scr, in.Min.X, in.Min.Y+i, in.Dx(), lines[i], t.Text.Normal)
 	}
-	hint := []string{"y", "quit", "n", "stay", "^c", "quit"}
+	k := q.env.Keys
+	hints := [][2]string{
+		{k.HintIn(keymap.Confirm, keymap.ConfirmYes), "quit"},
+		{k.HintIn(keymap.Confirm, keymap.ConfirmNo), "stay"},
+		{k.HintIn(keymap.Always, keymap.AppInterrupt), "quit"},
+	}
 	x, y := in.Min.X, in.Max.Y-1
-	for i := 0; i+1 < len(hint) && in.Dy() > 0; i += 2 {
-		x += draw.Text(scr, x, y, in.Max.X-x, hint[i], t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+hint[i+1]+"   ", t.Keys.Help)
+	for _, h := range hints {
+		if h[0] != "" && in.Dy() > 0 {
+			x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
+			x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1]+"   ", t.Keys.Help)
+		}
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ type Root struct {
 
 	width, height int
 	buf           uv.ScreenBuffer
+	out           renderer
 	hints         []hintSpot
 	view          tea.View
 	dirty         bool
@@ -239,6 +240,9 @@ func (r *Root) handleTerminal(msg tea.Msg) tea.Cmd {
 	case tea.FocusMsg, tea.BlurMsg:
 		_, r.focused = msg.(tea.FocusMsg)
 		return r.broadcast(FocusMsg{Focused: r.focused})
+	case tea.ResumeMsg:
+		// Whatever ran meanwhile may have painted over us.
+		return tea.Batch(tea.ClearScreen, r.broadcast(msg))
 	case tea.ColorProfileMsg:
 		r.profile = msg.Profile
 		return r.retheme()

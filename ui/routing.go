@@ -282,9 +282,12 @@ func (r *Root) ownAction(a keymap.Action) (cmd tea.Cmd, own bool) {
 	if cmd, ok := r.opts.Actions[a]; ok {
 		return cmd, true
 	}
-	if a == keymap.AppUndo {
+	switch a {
+	case keymap.AppUndo:
 		r.toast(ToastMsg{Text: "nothing to undo"})
 		return nil, true
+	case keymap.AppTasks:
+		return r.push(r.newTasks()), true
 	}
 	return nil, false
 }

@@ -46,12 +46,17 @@ func (c *Client) learn(id client.ID, w wireSandbox) {
 	if hostname(string(w.Domain)) {
 		acc.domain = string(w.Domain)
 	}
-	a := c.newAgent(id, acc)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.agents[id]; old != nil && old.access == acc {
+	old := c.agents[id]
+	if old != nil && acc.traffic == "" {
+		// Only create, connect and resume tell it (alicloud-express §3).
+		acc.traffic = old.access.traffic
+	}
+	if old != nil && old.access == acc {
 		return
 	}
+	a := c.newAgent(id, acc)
 	if len(c.agents) >= maxAgents {
 		clear(c.agents)
 	}
@@ -143,7 +148,7 @@ func (c *Client) with(ctx context.Context, f failing, again bool, fn func(*agent
 
 // unary runs one Connect call without a stream, bounded by the request timeout.
 func (c *Client) unary(ctx context.Context, f failing, fn func(context.Context, *agent) error) error {
-	ctx, cancel := c.bounded(ctx)
+	ctx, cancel := c.bounded(ctx, 0)
 	defer cancel()
 	return c.with(ctx, f, true, func(a *agent) error { return fn(ctx, a) })
 }

@@ -90,6 +90,9 @@ type Quirks struct {
 	// NoStateFilter: a list asked for paused sandboxes alone answers nothing;
 	// the filter is then left to the caller's [client.ListAll].
 	NoStateFilter bool
+	// V1List: the service may lack GET /v2/sandboxes; once it says so, the
+	// deprecated list takes its place.
+	V1List bool
 }
 
 // AllCapabilities is the set of E2B itself as far as this client serves it.
@@ -97,7 +100,8 @@ func AllCapabilities() client.Capabilities {
 	have := map[client.Capability]bool{}
 	for _, c := range []client.Capability{
 		client.CapPause, client.CapMetrics, client.CapLogs, client.CapCommands, client.CapPTY,
-		client.CapReconnect, client.CapFiles, client.CapPorts,
+		client.CapReconnect, client.CapFiles, client.CapPorts, client.CapWatch, client.CapTransfer,
+		client.CapSnapshot, client.CapNetworkUpdate, client.CapCode,
 	} {
 		have[c] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"abxdash/client"
@@ -15,6 +16,8 @@ type Client struct {
 	cfg    Config
 	http   *http.Client
 	secret secret
+	// oldList is set once the service has shown that it lacks the newer list.
+	oldList atomic.Bool
 
 	mu     sync.Mutex
 	agents map[client.ID]*agent
@@ -24,6 +27,15 @@ var (
 	_ client.Provider  = (*Client)(nil)
 	_ client.Connector = (*sandboxes)(nil)
 	_ client.Pauser    = (*sandboxes)(nil)
+
+	_ client.Ports          = (*Client)(nil)
+	_ client.MetricsReader  = (*Client)(nil)
+	_ client.LogReader      = (*Client)(nil)
+	_ client.Snapshotter    = (*Client)(nil)
+	_ client.NetworkUpdater = (*Client)(nil)
+	_ client.FileLinks      = (*Client)(nil)
+	_ client.Watcher        = (*files)(nil)
+	_ client.RangeOpener    = (*files)(nil)
 )
 
 // New makes a client. It makes no call; a configuration that cannot work is an error.

@@ -27,6 +27,8 @@ type failing struct {
 	code, notFound client.Code
 	// agent marks the data plane, where 502 means the sandbox or its port (e2b-protocol §6.2).
 	agent bool
+	// wait replaces the configured request timeout, 0 keeps it.
+	wait time.Duration
 }
 
 // fail turns whatever went wrong into a *client.Error; nil stays nil.
@@ -56,7 +58,11 @@ func (c *Client) fail(ctx context.Context, f failing, err error) error {
 		e.Message = fmt.Sprintf("%s from %s for %s", errSilent, c.hostFor(f), c.cfg.Silence)
 		e.Err = errSilent
 	case errors.Is(err, errNoAnswer), errors.Is(context.Cause(ctx), errNoAnswer):
-		e.Message = fmt.Sprintf("no answer from %s within %s", c.hostFor(f), c.cfg.RequestTimeout)
+		limit := c.cfg.RequestTimeout
+		if f.wait > 0 {
+			limit = f.wait
+		}
+		e.Message = fmt.Sprintf("no answer from %s within %s", c.hostFor(f), limit)
 		e.Err = context.DeadlineExceeded
 	case ctx.Err() != nil:
 		e.Kind, e.Err = nil, context.Cause(ctx)

@@ -3,12 +3,14 @@ package e2b
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -187,9 +189,17 @@ func (a *agent) fileURL(p string) string {
 
 // Open implements [client.Files]. ctx covers the whole read.
 func (s *files) Open(ctx context.Context, id client.ID, p string) (io.ReadCloser, error) {
+	return s.OpenAt(ctx, id, p, 0)
+}
+
+// OpenAt implements [client.RangeOpener] with a Range request (§7.4).
+func (s *files) OpenAt(ctx context.Context, id client.ID, p string, offset int64) (io.ReadCloser, error) {
 	f := s.failing("open file", id)
 	if err := checkPath(f.op, p); err != nil {
 		return nil, err
+	}
+	if offset < 0 {
+		return nil, client.Usagef(f.op, "the offset %d is negative", offset)
 	}
 	var out io.ReadCloser
 	err := s.c.with(ctx, f, true, func(a *agent) error {
@@ -201,19 +211,43 @@ func (s *files) Open(ctx context.Context, id client.ID, p string) (io.ReadCloser
 			return err
 		}
 		a.dress(req.Header)
+		if offset > 0 {
+			req.Header.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
+		}
 		resp, err := s.c.http.Do(req)
 		if err != nil {
 			cancel(err)
 			return err
 		}
-		if resp.StatusCode != http.StatusOK {
+		switch {
+		case resp.StatusCode == http.StatusOK:
+		case offset > 0 && resp.StatusCode == http.StatusPartialContent && startsAt(resp.Header, offset):
+		case offset > 0 && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
+			defer cancel(nil)
+			_ = resp.Body.Close()
+			out = http.NoBody
+			return nil
+		default:
 			defer cancel(nil)
 			return refused(resp)
 		}
-		out = &download{body: s.c.watch(own, resp.Body), ctx: own, cancel: cancel, s: s, f: s.failing("read file", id)}
+		d := &download{body: s.c.watch(own, resp.Body), ctx: own, cancel: cancel, s: s, f: s.failing("read file", id)}
+		if offset > 0 && resp.StatusCode == http.StatusOK {
+			// The range was ignored: what is known already is read over.
+			if _, err := io.CopyN(io.Discard, d, offset); err != nil && !errors.Is(err, io.EOF) {
+				_ = d.Close()
+				return err
+			}
+		}
+		out = d
 		return nil
 	})
 	return out, err
+}
+
+// startsAt reports whether a partial answer begins at the wanted byte.
+func startsAt(h http.Header, offset int64) bool {
+	return strings.HasPrefix(h.Get("Content-Range"), "bytes "+strconv.FormatInt(offset, 10)+"-")
 }
 
 // download is a file on its way. A body that ends early is an error, never EOF.

@@ -100,12 +100,16 @@ func refused(resp *http.Response) *refusal {
 	return &refusal{host: host, status: resp.StatusCode, header: resp.Header, body: body}
 }
 
-// bounded limits ctx by the request timeout.
-func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.cfg.RequestTimeout < 0 {
+// bounded limits ctx by the request timeout, or by one of the call's own.
+func (c *Client) bounded(ctx context.Context, own time.Duration) (context.Context, context.CancelFunc) {
+	limit := c.cfg.RequestTimeout
+	if own > 0 {
+		limit = own
+	}
+	if limit < 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, c.cfg.RequestTimeout, errNoAnswer)
+	return context.WithTimeoutCause(ctx, limit, errNoAnswer)
 }
 
 var errNoAnswer = errors.New("no answer in time")
@@ -113,7 +117,7 @@ var errNoAnswer = errors.New("no answer in time")
 // call makes one control-plane call. body nil sends none. Errors are already
 // *client.Error.
 func (c *Client) call(ctx context.Context, f failing, method, path string, body any) (answer, error) {
-	ctx, cancel := c.bounded(ctx)
+	ctx, cancel := c.bounded(ctx, f.wait)
 	defer cancel()
 	var send io.Reader
 	if body != nil {

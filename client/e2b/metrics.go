@@ -11,14 +11,8 @@ import (
 	"abxdash/client"
 )
 
-// Metric is what a sandbox used at one time (e2b-protocol §3.1). Sizes are bytes.
-type Metric struct {
-	At time.Time
-	// CPUCount is the number of vCPUs, CPUUsed 0 to 100 over all of them.
-	CPUCount, CPUUsed           float64
-	MemUsed, MemTotal, MemCache int64
-	DiskUsed, DiskTotal         int64
-}
+// Metric is [client.Metric].
+type Metric = client.Metric
 
 // Metrics returns the recorded use between two times, oldest first; a zero time
 // leaves that end open. An unknown sandbox gives an empty list (§3.10).
@@ -69,13 +63,8 @@ func (c *Client) Metrics(ctx context.Context, id client.ID, from, to time.Time) 
 	return out, nil
 }
 
-// LogEntry is one line of a sandbox's own log. All of it is untrusted text.
-type LogEntry struct {
-	At time.Time
-	// Level is debug, info, warn or error.
-	Level, Message string
-	Fields         map[string]string
-}
+// LogEntry is [client.LogEntry].
+type LogEntry = client.LogEntry
 
 // Logs returns up to limit entries at or after since, oldest first (§3.9). To
 // follow, ask again from the last entry's time plus one millisecond. limit 0 is

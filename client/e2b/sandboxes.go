@@ -3,6 +3,7 @@ package e2b
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -26,7 +27,14 @@ func (s *sandboxes) List(ctx context.Context, q client.Query) (client.Page, erro
 	if q.Limit < 0 || q.Limit > 100 {
 		return client.Page{}, client.Usagef(f.op, "a page holds 1 to 100 sandboxes, not %d", q.Limit)
 	}
+	if s.c.oldList.Load() {
+		return s.listV1(ctx, f, q)
+	}
 	a, err := s.c.call(ctx, f, http.MethodGet, "/v2/sandboxes"+s.listQuery(q), nil)
+	if s.c.cfg.Quirks.V1List && errors.Is(err, client.ErrUnsupported) || s.c.cfg.Quirks.V1List && noRoute(err) {
+		s.c.oldList.Store(true)
+		return s.listV1(ctx, f, q)
+	}
 	if err != nil {
 		return client.Page{}, err
 	}
@@ -48,6 +56,39 @@ func (s *sandboxes) List(ctx context.Context, q client.Query) (client.Page, erro
 		page.MayBeIncomplete, page.Note = true, client.NoteOddRows
 	case s.c.cfg.Quirks.NoPaging && page.NextToken == "" && len(rows) >= limit:
 		page.MayBeIncomplete, page.Note = true, client.NoteFullPage
+	}
+	return page, nil
+}
+
+// noRoute reports a 404: a list itself is never missing.
+func noRoute(err error) bool {
+	e := (*client.Error)(nil)
+	return asError(err, &e) && e.Status == http.StatusNotFound
+}
+
+// NoteRunningOnly marks a list from a service that has the old list call only.
+const NoteRunningOnly = "the provider lists running sandboxes only; paused ones are missing"
+
+// listV1 lists with the deprecated GET /sandboxes: running ones, in one page (§3).
+func (s *sandboxes) listV1(ctx context.Context, f failing, q client.Query) (client.Page, error) {
+	path := "/sandboxes"
+	if len(q.Metadata) > 0 {
+		path += "?metadata=" + encodeMetadata(q.Metadata)
+	}
+	a, err := s.c.call(ctx, f, http.MethodGet, path, nil)
+	if err != nil {
+		return client.Page{}, err
+	}
+	rows, _, err := decodeList(a.body)
+	if err != nil {
+		return client.Page{}, s.c.fail(ctx, f, &badJSON{a, "list"})
+	}
+	page := client.Page{ServerTime: a.serverTime(), MayBeIncomplete: true, Note: NoteRunningOnly}
+	for _, w := range rows {
+		sb := w.sandbox(s.c.cfg.Name, s.now(a))
+		if q.Matches(sb) {
+			page.Sandboxes = append(page.Sandboxes, sb)
+		}
 	}
 	return page, nil
 }
@@ -159,7 +200,7 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 	if spec.Template == "" {
 		spec.Template = s.c.cfg.Template
 	}
-	a, err := s.c.call(ctx, f, http.MethodPost, "/sandboxes", newSandbox{
+	body := newSandbox{
 		TemplateID: spec.Template,
 		Timeout:    seconds(spec.Lifetime),
 		Secure:     !spec.Insecure,
@@ -167,7 +208,21 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 		Internet:   spec.Internet,
 		Metadata:   spec.Metadata,
 		EnvVars:    spec.Env,
-	})
+	}
+	if spec.AutoResume {
+		if !spec.AutoPause {
+			return client.Sandbox{}, client.Usagef(f.op, "resuming by itself needs pausing by itself")
+		}
+		body.AutoResume = &autoResume{true}
+	}
+	if n := spec.Network; n != nil {
+		if n.Public != nil && !*n.Public && spec.Insecure {
+			return client.Sandbox{}, client.Usagef(f.op, "closing the ports to the public needs a secure sandbox")
+		}
+		body.Network = &wireNetwork{n.Public, n.AllowOut, n.DenyOut}
+	}
+	f.wait = spec.RequestTimeout
+	a, err := s.c.call(ctx, f, http.MethodPost, "/sandboxes", body)
 	if err != nil {
 		return client.Sandbox{}, err
 	}

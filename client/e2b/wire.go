@@ -75,9 +75,22 @@ type newSandbox struct {
 	Timeout    int64             `json:"timeout"`
 	Secure     bool              `json:"secure"`
 	AutoPause  bool              `json:"autoPause,omitempty"`
+	AutoResume *autoResume       `json:"autoResume,omitempty"`
 	Internet   *bool             `json:"allow_internet_access,omitempty"`
+	Network    *wireNetwork      `json:"network,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	EnvVars    map[string]string `json:"envVars,omitempty"`
+}
+
+type autoResume struct {
+	Enabled bool `json:"enabled"`
+}
+
+// wireNetwork is NetworkConfig as far as it is sent.
+type wireNetwork struct {
+	AllowPublicTraffic *bool    `json:"allowPublicTraffic,omitempty"`
+	AllowOut           []string `json:"allowOut,omitempty"`
+	DenyOut            []string `json:"denyOut,omitempty"`
 }
 
 // lifetime is the body of timeout and connect, in seconds.

@@ -147,10 +147,19 @@ func otherProtocol(version string) *client.Error {
 	}
 }
 
-// look asks the server about itself. With hold the server stays for at least
-// its idle time, so that a create can follow.
-func (p *Provider) look(ctx context.Context, hold bool) (server.StatusJSON, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.patience)
+// asker asks the server about itself.
+type asker struct {
+	paths paths
+	raw   *http.Transport
+	// patience bounds one question.
+	patience time.Duration
+}
+
+func newAsker(p paths) asker { return asker{p, newTransport(p), lookTimeout} }
+
+// look reads the server's status. With hold it announces a create.
+func (a asker) look(ctx context.Context, hold bool) (server.StatusJSON, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+server.PathStatus, nil)
 	if err != nil {
@@ -160,7 +169,7 @@ func (p *Provider) look(ctx context.Context, hold bool) (server.StatusJSON, erro
 		req.Header.Set(server.HeaderHold, "1")
 	}
 	var st server.StatusJSON
-	err = p.ask(req, &st)
+	err = a.ask(req, &st)
 	return st, err
 }
 
@@ -175,8 +184,8 @@ func (e *refusedError) Error() string {
 }
 
 // ask sends one request about the server itself and decodes the answer into out.
-func (p *Provider) ask(req *http.Request, out *server.StatusJSON) error {
-	res, err := ours{p.raw, p.paths, true}.RoundTrip(req)
+func (a asker) ask(req *http.Request, out *server.StatusJSON) error {
+	res, err := ours{a.raw, a.paths, true}.RoundTrip(req)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 )
 
 func TestLookingStartsNothing(t *testing.T) {
+	t.Parallel()
 	root := tempRoot(t)
 	p := newProvider(t, Config{Root: root})
 	ctx := t.Context()
@@ -158,6 +159,7 @@ func daemons(t *testing.T, p *Provider, id client.ID) (marker string) {
 }
 
 func TestKillLeavesNothing(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	sb := create(t, p, client.CreateSpec{Metadata: map[string]string{"name": "n1"}})
 	if sb.Name != "n1" || sb.Isolation == "" || sb.Template != "base" || sb.Provider != Name {
@@ -184,6 +186,7 @@ func TestKillLeavesNothing(t *testing.T) {
 }
 
 func TestKillOfTheServerLeavesNothing(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	sb := create(t, p, client.CreateSpec{})
 	create(t, p, client.CreateSpec{})
@@ -216,6 +219,7 @@ func TestKillOfTheServerLeavesNothing(t *testing.T) {
 }
 
 func TestKillOfServerAndJanitorIsSweptAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	create(t, p, client.CreateSpec{})
 	st, err := p.Status(t.Context())
@@ -252,6 +256,7 @@ func TestKillOfServerAndJanitorIsSweptAtTheNextStart(t *testing.T) {
 }
 
 func TestTwoSandboxesOnOnePort(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -356,6 +361,7 @@ func TestConcurrentFirstCommandsStartOneServer(t *testing.T) {
 }
 
 func TestIdleServerEnds(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{IdleAfter: 300 * time.Millisecond})
 	sb := create(t, p, client.CreateSpec{})
 	if err := p.Sandboxes().Kill(t.Context(), sb.ID); err != nil {
@@ -373,6 +379,7 @@ func TestIdleServerEnds(t *testing.T) {
 }
 
 func TestCreateMeetsEndingServers(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{IdleAfter: time.Millisecond})
 	for range 20 {
 		sb := create(t, p, client.CreateSpec{})
@@ -383,6 +390,7 @@ func TestCreateMeetsEndingServers(t *testing.T) {
 }
 
 func TestLifetimeEnds(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	sb := create(t, p, client.CreateSpec{Lifetime: time.Second})
 	eventually(t, "the sandbox ends", func() bool {
@@ -396,6 +404,7 @@ func TestLifetimeEnds(t *testing.T) {
 }
 
 func TestStopAsksFirst(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	sb := create(t, p, client.CreateSpec{})
 	marker := daemons(t, p, sb.ID)
@@ -416,6 +425,7 @@ func TestStopAsksFirst(t *testing.T) {
 }
 
 func TestStopOfAServerThatHangs(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	p.patience = 500 * time.Millisecond
 	sb := create(t, p, client.CreateSpec{})
@@ -438,6 +448,7 @@ func TestStopOfAServerThatHangs(t *testing.T) {
 }
 
 func TestOrderlySignalEndsTheServer(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	create(t, p, client.CreateSpec{})
 	st, err := p.Status(t.Context())
@@ -451,6 +462,7 @@ func TestOrderlySignalEndsTheServer(t *testing.T) {
 }
 
 func TestOtherVersion(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	newer, err := New(Config{Root: p.cfg.Root, Version: "9.9.9"})
 	if err != nil {
@@ -480,6 +492,7 @@ func TestOtherVersion(t *testing.T) {
 }
 
 func TestLongHomePath(t *testing.T) {
+	t.Parallel()
 	root := tempRoot(t)
 	for len(root) < 200 {
 		root = filepath.Join(root, strings.Repeat("x", 50))
@@ -492,6 +505,7 @@ func TestLongHomePath(t *testing.T) {
 }
 
 func TestRunInTheForeground(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -522,4 +536,34 @@ func TestRunInTheForeground(t *testing.T) {
 		t.Error(err)
 	}
 	nothingLeft(t, p)
+}
+
+func TestManyCyclesLeaveNoDescriptors(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t, Config{})
+	open := func() int {
+		st, err := p.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", st.PID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(fds)
+	}
+	cycle := func() {
+		sb := create(t, p, client.CreateSpec{})
+		run(t, p, sb.ID, "true")
+		if err := p.Sandboxes().Kill(t.Context(), sb.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cycle()
+	before := open()
+	for range 25 {
+		cycle()
+	}
+	// A pooled connection more or less is no leak.
+	eventually(t, "the descriptors are closed", func() bool { return open() <= before+2 })
 }

@@ -218,6 +218,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this is one")
 	}
+	t.Parallel()
 	home := tempRoot(t)
 	if err := os.Chown(home, nobody, nobody); err != nil {
 		t.Fatal(err)
@@ -227,8 +228,12 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
+	tests := "."
+	if raceBuild {
+		tests = "TestCreateInOne|TestKillLeaves|TestKillOfTheServerLeaves|TestConcurrent"
+	}
 	// Through a descriptor: the file's path may be closed to that user.
-	cmd := exec.Command("/proc/self/fd/3", "-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()), "-test.timeout=9m")
+	cmd := exec.Command("/proc/self/fd/3", "-test.run="+tests, "-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()), "-test.timeout=9m")
 	cmd.Args[0] = "local.test"
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home}

@@ -21,13 +21,10 @@ const DefaultLifetime = time.Hour
 
 // Provider gives sandboxes on this machine. It is safe for concurrent use.
 type Provider struct {
+	asker
 	cfg   Config
-	paths paths
 	inner *e2b.Client
-	raw   *http.Transport
 	log   *slog.Logger
-	// patience bounds one question to the server about itself.
-	patience time.Duration
 }
 
 var (
@@ -55,10 +52,10 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
-	raw := newTransport(ps)
+	ask := newAsker(ps)
 	inner, err := e2b.New(e2b.Config{
 		Name: Name, APIURL: origin, DataURL: origin,
-		HTTPClient:   &http.Client{Transport: ours{raw, ps, false}},
+		HTTPClient:   &http.Client{Transport: ours{ask.raw, ps, false}},
 		Logger:       cfg.Logger,
 		UserAgent:    "abxdash/" + cfg.Version,
 		Capabilities: capabilities(),
@@ -68,7 +65,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{cfg: cfg, paths: ps, inner: inner, raw: raw, log: cfg.Logger, patience: lookTimeout}, nil
+	return &Provider{asker: ask, cfg: cfg, inner: inner, log: cfg.Logger}, nil
 }
 
 // Close gives up idle connections. The server and its sandboxes go on.

@@ -113,8 +113,9 @@ func (p paths) takeLock(ctx context.Context) (*os.File, error) {
 	defer cancel()
 	f, got, err := server.TryLock(p.lock)
 	if err == nil && !got {
-		if c, derr := p.dial(wait); derr == nil {
-			_ = c.Close()
+		ask := newAsker(p)
+		defer ask.raw.CloseIdleConnections()
+		if st, lerr := ask.look(wait, false); lerr == nil && !st.Ending {
 			return nil, serverError("start the local server", "one runs already", "`abxdash local status` shows it", errTaken)
 		}
 		f, err = waitLock(wait, p.lock)

@@ -166,6 +166,7 @@ func serverMain() {
 		tell(fmt.Errorf("read the configuration: %w", err))
 		os.Exit(1)
 	}
+	unix.Umask(0o077) // what the server makes is the user's alone; sandboxes set their own
 	// A report that nobody reads any more must not end the server.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

@@ -91,8 +91,8 @@ func (p *Provider) Stop(ctx context.Context, force bool) error {
 var errSlow = errors.New("the local server takes too long to end")
 
 // askStop sends the stop request.
-func (p *Provider) askStop(ctx context.Context, force bool) error {
-	ctx, cancel := context.WithTimeout(ctx, p.patience)
+func (a asker) askStop(ctx context.Context, force bool) error {
+	ctx, cancel := context.WithTimeout(ctx, a.patience)
 	defer cancel()
 	body, err := json.Marshal(server.StopJSON{Force: force})
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Provider) askStop(ctx context.Context, force bool) error {
 	if err != nil {
 		return err
 	}
-	return p.ask(req, nil)
+	return a.ask(req, nil)
 }
 
 // lockInfo is what a running server writes into the lock file that it holds.

@@ -110,14 +110,7 @@ func (f *frame) hints(scr uv.Screen, area uv.Rectangle, hints ...[2]string) {
 	}
 }
 
-func (f *frame) hint(c keymap.Context, a keymap.Action) string {
-	for _, b := range f.env.Keys.Bindings([]keymap.Context{c}) {
-		if b.Action == a && len(b.Keys) > 0 {
-			return keymap.Label(b.Keys[0])
-		}
-	}
-	return ""
-}
+func (f *frame) hint(c keymap.Context, a keymap.Action) string { return f.env.Keys.HintIn(c, a) }
 
 // move scrolls the text.
 func (f *frame) move(a keymap.Action) {
@@ -271,7 +264,13 @@ func (c *ConfirmBox) Update(msg tea.Msg) tea.Cmd {
 func (c *ConfirmBox) close(then tea.Cmd) tea.Cmd { return tea.Sequence(ui.CloseOverlay(c), then) }
 
 // Size implements ui.Overlay.
-func (c *ConfirmBox) Size(maxW, maxH int) (w, h int) { return c.size(maxW, maxH, 30, 2) }
+func (c *ConfirmBox) Size(maxW, maxH int) (w, h int) {
+	wide := 30
+	if c.input != nil {
+		wide = ansi.StringWidth(c.input.Prompt) + 22
+	}
+	return c.size(maxW, maxH, wide, 2)
+}
 
 // Draw implements ui.Overlay.
 func (c *ConfirmBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {

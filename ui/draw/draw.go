@@ -6,6 +6,7 @@ package draw
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
@@ -20,27 +21,55 @@ func Text(scr uv.Screen, x, y, width int, s string, st uv.Style) int {
 	if width <= 0 || s == "" {
 		return 0
 	}
-	if ansi.StringWidth(s) > width {
+	if len(s) > width && ansi.StringWidth(s) > width {
 		s = ansi.Truncate(s, width, "…")
 	}
 	used := 0
 	b := scr.Bounds()
-	g := uniseg.NewGraphemes(s)
+	row := y >= b.Min.Y && y < b.Max.Y
+	cell := uv.Cell{Style: st}
+	g := Clusters(s)
 	for g.Next() {
-		cluster := g.Str()
-		w := ansi.StringWidth(cluster)
-		if w == 0 {
+		if g.Width == 0 {
 			continue
 		}
-		if used+w > width {
+		if used+g.Width > width {
 			break
 		}
-		if y >= b.Min.Y && y < b.Max.Y && x+used >= b.Min.X && x+used+w <= b.Max.X {
-			scr.SetCell(x+used, y, &uv.Cell{Content: cluster, Width: w, Style: st})
+		if row && x+used >= b.Min.X && x+used+g.Width <= b.Max.X {
+			cell.Content, cell.Width = g.Text, g.Width
+			scr.SetCell(x+used, y, &cell)
 		}
-		used += w
+		used += g.Width
 	}
 	return used
+}
+
+// Cluster walks the graphemes of a text, quickly where it is ASCII.
+type Cluster struct {
+	// Text is the current grapheme and Width its cells.
+	Text  string
+	Width int
+
+	rest  string
+	state int
+}
+
+// Clusters begins a walk; call Next before looking.
+func Clusters(s string) Cluster { return Cluster{rest: s, state: -1} }
+
+// Next goes to the next grapheme and reports whether there is one.
+func (c *Cluster) Next() bool {
+	if c.rest == "" {
+		return false
+	}
+	if c.rest[0] >= 0x20 && c.rest[0] < 0x7f && (len(c.rest) == 1 || c.rest[1] < utf8.RuneSelf) {
+		c.Text, c.rest, c.Width, c.state = c.rest[:1], c.rest[1:], 1, -1
+		return true
+	}
+	c.Text, c.rest, _, c.state = uniseg.FirstGraphemeClusterInString(c.rest, c.state)
+	c.Width = ansi.StringWidth(c.Text)
+	return true
 }
 
 // Line paints s at the start of a whole row of area and fills the rest of the row with the same style.
@@ -54,9 +83,12 @@ func Line(scr uv.Screen, area uv.Rectangle, row int, s string, st uv.Style) {
 }
 
 // Fill paints area with blanks of a style.
-func Fill(scr uv.Screen, area uv.Rectangle, st uv.Style) {
+func Fill(scr uv.Screen, area uv.Rectangle, st uv.Style) { repeat(scr, area, " ", st) }
+
+// repeat paints every cell of area with a symbol of one cell.
+func repeat(scr uv.Screen, area uv.Rectangle, symbol string, st uv.Style) {
 	area = area.Intersect(scr.Bounds())
-	c := uv.Cell{Content: " ", Width: 1, Style: st}
+	c := uv.Cell{Content: symbol, Width: 1, Style: st}
 	for y := area.Min.Y; y < area.Max.Y; y++ {
 		for x := area.Min.X; x < area.Max.X; x++ {
 			scr.SetCell(x, y, &c)
@@ -76,16 +108,12 @@ func Box(scr uv.Screen, area uv.Rectangle, t *theme.Theme, title string, border,
 	Text(scr, x1, y0, 1, s.TR, border)
 	Text(scr, x0, y1, 1, s.BL, border)
 	Text(scr, x1, y1, 1, s.BR, border)
-	for x := x0 + 1; x < x1; x++ {
-		Text(scr, x, y0, 1, s.H, border)
-		Text(scr, x, y1, 1, s.H, border)
-	}
-	for y := y0 + 1; y < y1; y++ {
-		Text(scr, x0, y, 1, s.V, border)
-		Text(scr, x1, y, 1, s.V, border)
-	}
+	repeat(scr, uv.Rect(x0+1, y0, w-2, 1), s.H, border)
+	repeat(scr, uv.Rect(x0+1, y1, w-2, 1), s.H, border)
+	repeat(scr, uv.Rect(x0, y0+1, 1, h-2), s.V, border)
+	repeat(scr, uv.Rect(x1, y0+1, 1, h-2), s.V, border)
 	if title != "" && w > 6 {
-		Text(scr, x0+2, y0, w-4, " "+title+" ", titleStyle)
+		Text(scr, x0+2, y0, w-4, " "+ansi.Truncate(title, w-6, "…")+" ", titleStyle)
 	}
 	return uv.Rect(x0+1, y0+1, w-2, h-2)
 }

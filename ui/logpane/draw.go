@@ -3,8 +3,6 @@ package logpane
 import (
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/rivo/uniseg"
 
 	"abxdash/theme"
 	"abxdash/ui/draw"
@@ -155,9 +153,9 @@ func (c *canvas) paint(l parsed, marks []span, mark uv.Style) {
 
 // eachCluster calls f with each grapheme of a clean text and its width until it returns false.
 func eachCluster(s string, f func(cluster string, width int) bool) {
-	g := uniseg.NewGraphemes(s)
+	g := draw.Clusters(s)
 	for g.Next() {
-		if w := ansi.StringWidth(g.Str()); w > 0 && !f(g.Str(), w) {
+		if g.Width > 0 && !f(g.Text, g.Width) {
 			return
 		}
 	}

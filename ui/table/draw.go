@@ -4,12 +4,10 @@ import (
 	"image/color"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/rivo/uniseg"
 
 	"abxdash/theme"
 	"abxdash/ui/draw"
@@ -291,42 +289,18 @@ func (p *pen) text(s string, w int, st uv.Style, more bool) int {
 		st.Fg = own
 	}
 	used := 0
-	g := graphemes(s)
-	for c := g.next(); c != ""; c = g.next() {
-		n := 1
-		if len(c) > 1 {
-			n = ansi.StringWidth(c)
-		}
-		if n == 0 || used+n > w || len(p.cells)+n > p.limit {
+	g := draw.Clusters(s)
+	for g.Next() {
+		if g.Width == 0 || used+g.Width > w || len(p.cells)+g.Width > p.limit {
 			continue
 		}
-		p.cells = append(p.cells, uv.Cell{Content: c, Width: n, Style: st})
-		for range n - 1 {
+		p.cells = append(p.cells, uv.Cell{Content: g.Text, Width: g.Width, Style: st})
+		for range g.Width - 1 {
 			p.cells = append(p.cells, uv.Cell{})
 		}
-		used += n
+		used += g.Width
 	}
 	return used
-}
-
-// clusters walks the graphemes of a text, quickly where it is ASCII.
-type clusters struct {
-	s     string
-	state int
-}
-
-func graphemes(s string) clusters { return clusters{s: s, state: -1} }
-
-func (g *clusters) next() (c string) {
-	if g.s == "" {
-		return ""
-	}
-	if g.s[0] < utf8.RuneSelf && (len(g.s) == 1 || g.s[1] < utf8.RuneSelf) {
-		c, g.s, g.state = g.s[:1], g.s[1:], -1
-		return c
-	}
-	c, g.s, _, g.state = uniseg.FirstGraphemeClusterInString(g.s, g.state)
-	return c
 }
 
 // elideMiddle cuts s to w cells, keeping both ends.

@@ -116,7 +116,7 @@ func writeExpected(t *testing.T, base string, data []byte) {
 // record runs a program on a terminal, types keys, and returns its output.
 func record(t *testing.T, run string, keys []string) []byte {
 	t.Helper()
-	cmd := exec.Command("unshare", "-mupf", "--mount-proc", "env", "-i", "sh", "-c", recordSetup+run)
+	cmd := exec.Command("unshare", "-mupf", "--kill-child", "--mount-proc", "env", "-i", "sh", "-c", recordSetup+run)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: recordRows, Cols: recordCols})
 	if err != nil {
 		t.Skipf("cannot run programs in their own namespaces: %v", err)

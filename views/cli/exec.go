@@ -114,8 +114,12 @@ func (c *cli) pass(ctx context.Context, proc client.Process, cmd client.Command,
 	defer wg.Wait()
 	if cmd.Stdin {
 		in, stopInput := cancellable(c.In)
-		defer stopInput()
-		wg.Go(func() { forwardInput(ctx, proc, in) })
+		if stopInput != nil {
+			defer stopInput()
+			wg.Go(func() { forwardInput(ctx, proc, in) })
+		} else {
+			go forwardInput(ctx, proc, in) // ends with its reader
+		}
 	}
 	f := &forwarder{proc: proc}
 	wg.Go(func() { f.run(ctx, sigs) })
@@ -124,7 +128,7 @@ func (c *cli) pass(ctx context.Context, proc client.Process, cmd client.Command,
 	var out client.Output
 	write := c.stream
 	if c.flags.JSON {
-		write = out.Add
+		write = func(f client.Frame) error { return keep(&out, f) }
 	}
 	for {
 		frame, err := proc.Next()
@@ -145,6 +149,25 @@ func (c *cli) pass(ctx context.Context, proc client.Process, cmd client.Command,
 			return err
 		}
 	}
+}
+
+// maxKept bounds the output that exec --json collects.
+const maxKept = 64 << 20
+
+// keep collects one frame for exec --json.
+func keep(out *client.Output, f client.Frame) error {
+	to := &out.Stdout
+	if f.Stream == client.Stderr {
+		to = &out.Stderr
+	}
+	if len(*to)+len(f.Data) > maxKept {
+		return &client.Error{
+			Op: "exec --json", Code: client.CodeRun, Message: "the command wrote more than 64 MiB, it was ended",
+			Hint: "leave out --json to stream output of any size",
+		}
+	}
+	*to = append(*to, f.Data...)
+	return nil
 }
 
 // stream writes one frame as it came.
@@ -267,15 +290,15 @@ func forwardInput(ctx context.Context, proc client.Process, in io.Reader) {
 }
 
 // cancellable makes reading a file stoppable, so that a command that ends
-// before its input does not leave a reader behind.
+// before its input does not leave a reader behind. Without a stop function it cannot be stopped.
 func cancellable(r io.Reader) (io.Reader, func()) {
 	f, ok := r.(*os.File)
 	if !ok {
-		return r, func() {}
+		return r, nil
 	}
 	cr, err := cancelreader.NewReader(f)
 	if err != nil {
-		return r, func() {}
+		return r, nil
 	}
 	return cr, func() { cr.Cancel() }
 }

@@ -108,10 +108,14 @@ func (c *cli) confirm(ctx context.Context, op, question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return errNotDone
+	return c.notDone()
 }
 
-var errNotDone = &exitError{ExitError, &client.Error{Op: "confirm", Code: client.CodeUsage, Message: "nothing was done"}}
+// notDone ends a command that was not confirmed.
+func (c *cli) notDone() error {
+	c.say("nothing was done")
+	return &exitError{code: ExitError}
+}
 
 // pairs reads KEY=VALUE arguments of a flag.
 func pairs(flag string, list []string) (map[string]string, error) {

@@ -82,6 +82,17 @@ func TestBoundary(t *testing.T) {
 			t.Errorf("PID 1 can be read: %s", got.Stdout)
 		}
 	})
+	t.Run("neither can the starter of commands, nor the namespaces outside", func(t *testing.T) {
+		find := `for p in /proc/[0-9]*; do case "$(cat $p/cmdline)" in abxdash-spawn*) break ;; esac; done; `
+		if got := b.sh(t, find+"tr -d '\\0' <$p/cmdline"); got != "abxdash-spawn" {
+			t.Fatalf("not found: %q", got)
+		}
+		for _, cmd := range []string{"cat $p/maps", "cat $p/environ", "readlink $p/fd/2", "echo >>$p/fd/2", "readlink $p/exe", "nsenter -t 1 -m true", "nsenter -t 1 -U true", "nsenter -t ${p#/proc/} -U true"} {
+			if got := b.do(t, runRequest{Argv: []string{"sh", "-c", find + cmd}}); got.Exit.Code == 0 {
+				t.Errorf("%s was allowed: %s", cmd, got.Stdout)
+			}
+		}
+	})
 	t.Run("host ids", func(t *testing.T) {
 		b.do(t, runRequest{Argv: []string{"sleep", "300"}, Leave: true})
 		for _, d := range append(descendants(b.PID()), b.PID()) {

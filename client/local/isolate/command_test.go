@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +143,22 @@ func TestCleanStart(t *testing.T) {
 				t.Errorf("unexpected variable %q", line)
 			}
 		}
+	})
+}
+
+// Every command gets its own output and its own exit, however many run at once.
+func TestManyAtOnce(t *testing.T) {
+	levelsHere(t, func(t *testing.T, b *box) {
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				out := b.do(t, runRequest{Argv: []string{"sh", "-c", "echo $0; (exit 9) & exit $0", strconv.Itoa(i)}, TTY: i%5 == 0})
+				if strings.TrimSpace(string(out.Stdout)) != strconv.Itoa(i) || out.Exit.Code != i {
+					t.Errorf("%d: %+v %q %q", i, out.Exit, out.Stdout, out.Err)
+				}
+			})
+		}
+		wg.Wait()
 	})
 }
 

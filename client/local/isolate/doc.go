@@ -17,8 +17,18 @@
 // sandbox, so that they can neither undo the mounts nor touch PID 1, but can
 // trace and signal each other. No further user namespace can be made inside.
 //
+// What follows from this: to the kernel, PID 1 and the commands are one id, so
+// a command can lower PID 1's resource limits or priority and thereby end its own
+// sandbox; it cannot read, trace or signal PID 1. `kill -9 -1` ends abxdash-spawn
+// too, and the next command starts another one. Programs that build their own
+// sandbox from user namespaces (browsers, bubblewrap, rootless containers) need
+// to be told not to. The home's path on the host shows in /proc/self/mountinfo.
+// Supplementary groups of an ordinary user stay, because they cannot be dropped
+// without privileges; nothing but /usr is there for them to open.
+//
 // At level `process` the supervisor takes the part of PID 1 and starts commands
-// itself.
+// itself. no_new_privs is set there too, so sudo does not work and no descendant
+// can put itself out of reach of the kill.
 //
 // # How it ends
 //

@@ -81,7 +81,7 @@ func (in *initProc) up(agent agentFunc) error {
 		return err
 	}
 	if in.cfg.Probe {
-		return in.runTrue()
+		return in.runTest()
 	}
 	ln, err := net.FileListener(os.NewFile(fdListener, "agent socket"))
 	if err != nil {
@@ -131,11 +131,11 @@ func loginShell() string {
 	return "/bin/sh"
 }
 
-// runTrue is a probe's test: a command must run and succeed.
-func (in *initProc) runTrue() error {
+// runTest is a probe's test: a command must run and succeed.
+func (in *initProc) runTest() error {
 	u := in.sp.user
 	c, err := in.sp.Spawn(envd.Spec{
-		Argv: []string{"true"}, Dir: u.Home, User: u, NoStdin: true,
+		Argv: []string{"/bin/sh", "-c", ":"}, Dir: u.Home, User: u, NoStdin: true,
 		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + u.Home},
 	})
 	if err != nil {

@@ -80,15 +80,14 @@ func TestKillLeavesNothing(t *testing.T) {
 
 // A sandbox that was stopped by a signal from outside must end all the same.
 func TestKillOfStoppedSandbox(t *testing.T) {
-	l := newLauncher(t)
-	wantNamespace(t, l)
-	b := startBox(t, l, Config{})
-	if err := syscall.Kill(b.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Kill(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	levelsHere(t, func(t *testing.T, b *box) {
+		if err := syscall.Kill(b.PID(), syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Kill(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // actServer is a stand-in for the local server: it starts one sandbox with five

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -26,8 +27,9 @@ type Launcher struct {
 	self   *selfExe
 	// nsErr is why the thread cannot start sandboxes of level namespace, nil if it can.
 	nsErr error
+
+	mu sync.Mutex
 	// forcedProcess is set once Probe was told to accept level process.
-	mu            sync.Mutex
 	forcedProcess bool
 }
 
@@ -82,9 +84,13 @@ func (l *Launcher) do(ctx context.Context, f func() error) error {
 // Close ends the thread and with it every sandbox of level namespace that is
 // still running. It is safe to call twice.
 func (l *Launcher) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	<-l.ended
-	return l.self.close()
+	var err error
+	l.once.Do(func() {
+		close(l.closed)
+		<-l.ended
+		err = l.self.close()
+	})
+	return err
 }
 
 // Start starts a sandbox and returns when its agent answers. ctx bounds the
@@ -133,6 +139,11 @@ const (
 
 // start does the work of Start, for a probe too.
 func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox, error) {
+	var err error
+	// The launcher's thread has a working directory of its own.
+	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
+		return nil, err
+	}
 	if err := prepareHome(cfg); err != nil {
 		return nil, err
 	}
@@ -285,7 +296,7 @@ func (s *Sandbox) waitDone(ctx context.Context) error {
 const probeLimit = 10 * time.Second
 
 // Probe finds the strongest level that works here by starting a sandbox that
-// runs `true`. min is the weakest level to accept, "" for any; with it a failed
+// runs a command. min is the weakest level to accept, "" for any; with it a failed
 // level is an E9011 error instead of a fall-back. As root only `namespace` is
 // offered, unless min is `process`.
 func (l *Launcher) Probe(ctx context.Context, min client.Isolation) (Result, error) {
@@ -299,7 +310,7 @@ func (l *Launcher) Probe(ctx context.Context, min client.Isolation) (Result, err
 		l.forcedProcess = true
 		l.mu.Unlock()
 	}
-	for _, level := range levels {
+	for _, level := range levels() {
 		if min != "" && rank(level) < rank(min) {
 			break
 		}
@@ -330,7 +341,9 @@ func (l *Launcher) Probe(ctx context.Context, min client.Isolation) (Result, err
 }
 
 // levels are those that exist here, strongest first.
-var levels = [...]client.Isolation{client.IsolationNamespace, client.IsolationProcess}
+func levels() []client.Isolation {
+	return []client.Isolation{client.IsolationNamespace, client.IsolationProcess}
+}
 
 // rank orders levels, weakest first; -1 is unknown here.
 func rank(l client.Isolation) int {
@@ -354,7 +367,7 @@ func reason(err error) string {
 	return client.OneLine(err.Error(), 200)
 }
 
-// try starts a sandbox that runs `true`, and ends it.
+// try starts a sandbox that runs a command, and ends it.
 func (l *Launcher) try(ctx context.Context, level client.Isolation) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()

@@ -37,7 +37,12 @@ func ownProc() error {
 }
 
 func mountProc(at string) error {
-	if err := unix.Mount("proc", at, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+	err := unix.Mount("proc", at, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	switch {
+	case errors.Is(err, unix.EPERM):
+		// The kernel does not let a user namespace uncover what is covered.
+		return fmt.Errorf("mount /proc (a container hides parts of it): %w", err)
+	case err != nil:
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	return nil
@@ -214,25 +219,27 @@ func (b *builder) linkOrBind(p string) {
 // etcFromHost is what programs need of the host's /etc: linker, certificates,
 // time zone, terminals, editors, language run-times. Nothing that may hold a
 // secret or says who uses the machine.
-var etcFromHost = []string{
-	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives",
-	"ssl/certs", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
-	"pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "pki/ca-trust/extracted", "crypto-policies",
-	"localtime", "timezone", "locale.alias", "locale.conf", "os-release", "lsb-release", "debian_version",
-	"terminfo", "inputrc", "mime.types", "magic", "services", "protocols", "networks", "rpc", "host.conf", "gai.conf",
-	"vim", "vimrc", "virc", "nanorc", "lesskey", "htoprc", "screenrc", "DIR_COLORS", "manpath.config", "groff",
-	"fonts", "perl", "bash_completion.d",
+func etcFromHost() []string {
+	return []string{
+		"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives",
+		"ssl/certs", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf",
+		"pki/tls/certs", "pki/tls/cert.pem", "pki/tls/openssl.cnf", "pki/ca-trust/extracted", "crypto-policies",
+		"localtime", "timezone", "locale.alias", "locale.conf", "os-release", "lsb-release", "debian_version",
+		"terminfo", "inputrc", "mime.types", "magic", "services", "protocols", "networks", "rpc", "host.conf", "gai.conf",
+		"vim", "vimrc", "virc", "nanorc", "lesskey", "htoprc", "screenrc", "DIR_COLORS", "manpath.config", "groff",
+		"fonts", "perl", "bash_completion.d", "static",
+	}
 }
 
 // etcPatterns are those with a version in their name.
-var etcPatterns = []string{"python3*", "java-*", "ImageMagick-*"}
+func etcPatterns() []string { return []string{"python3*", "java-*", "ImageMagick-*"} }
 
 func (b *builder) etc(cfg initConfig) {
 	b.mkdir("/etc")
-	for _, name := range etcFromHost {
+	for _, name := range etcFromHost() {
 		b.linkOrBind("/etc/" + name)
 	}
-	for _, pattern := range etcPatterns {
+	for _, pattern := range etcPatterns() {
 		found, err := filepath.Glob("/etc/" + pattern)
 		if err != nil {
 			found = nil // the patterns are constants
@@ -264,13 +271,10 @@ func (b *builder) etc(cfg initConfig) {
 // etcProfile is read by login shells, etcBashrc by interactive bash.
 const (
 	etcProfile = `umask 022
-if [ -n "${PS1-}" ]; then
-  if [ -n "${BASH_VERSION-}" ]; then
-    . /etc/bash.bashrc
-  else
-    PS1='$ '
-  fi
-fi
+case "${PS1:+interactive}${BASH_VERSION:+-bash}" in
+interactive-bash) . /etc/bash.bashrc ;;
+interactive) PS1='$ ' ;;
+esac
 `
 	etcBashrc = `[ -n "${PS1-}" ] || return
 shopt -s checkwinsize
@@ -282,12 +286,12 @@ alias grep='grep --color=auto'
 
 // procReadOnly are the parts of /proc through which the kernel is configured.
 // The mapped ids cannot write most of it anyway.
-var procReadOnly = []string{"sys", "sysrq-trigger", "irq", "bus", "fs"}
+func procReadOnly() []string { return []string{"sys", "sysrq-trigger", "irq", "bus", "fs"} }
 
 func (b *builder) proc() {
 	b.mkdir("/proc")
 	b.do("mount /proc", func() error { return mountProc(b.at("/proc")) })
-	for _, name := range procReadOnly {
+	for _, name := range procReadOnly() {
 		p := b.at("/proc/" + name)
 		b.do("protect /proc/"+name, func() error {
 			fd, err := unix.OpenTree(unix.AT_FDCWD, p, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)

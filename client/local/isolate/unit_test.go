@@ -263,6 +263,35 @@ func TestStartRefusals(t *testing.T) {
 	}
 }
 
+// The launcher's thread has another working directory than the caller.
+func TestRelativeHome(t *testing.T) {
+	l := newLauncher(t)
+	wantNamespace(t, l)
+	t.Chdir(tempDir(t))
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: "sock", Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	lf, err := ln.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lf.Close()
+	for _, home := range []string{"a", "b"} {
+		if err := os.Mkdir(home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s, err := l.Start(context.Background(), Config{Home: home, Listener: lf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Kill(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A binary that only root may execute is copied for the mapped id.
 func TestPrivateBinary(t *testing.T) {
 	if os.Geteuid() != 0 {

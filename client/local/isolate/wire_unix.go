@@ -30,7 +30,7 @@ type initConfig struct {
 	Network     string
 	EnvdVersion string
 	Limits      Limits
-	// Probe asks to run `true` and serve nothing.
+	// Probe asks to run a command that does nothing, and to serve nothing.
 	Probe bool
 }
 

@@ -168,10 +168,9 @@ func (s *Server) start(ctx context.Context, b *box, env map[string]string) error
 
 // sandboxEnv is the global environment: what the caller gave, and who the sandbox is.
 func sandboxEnv(b *box, given map[string]string) map[string]string {
-	env := map[string]string{"ABX_SANDBOX": "true", "ABX_SANDBOX_ID": b.id, "ABX_SANDBOX_TEMPLATE": b.template}
-	for k, v := range given {
-		env[k] = v
-	}
+	env := map[string]string{}
+	maps.Copy(env, given)
+	env["ABX_SANDBOX"], env["ABX_SANDBOX_ID"], env["ABX_SANDBOX_TEMPLATE"] = "true", b.id, b.template
 	return env
 }
 

@@ -45,6 +45,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handleLater("pausing a sandbox")))
 	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleLater("snapshots")))
 	mux.HandleFunc("POST /sandboxes/{id}/fork", s.withBox(s.handleLater("forking a sandbox")))
+	mux.HandleFunc("GET /sandboxes/{id}/logs", s.withBox(s.handleLater("a sandbox's log")))
+	mux.HandleFunc("GET /v2/sandboxes/{id}/logs", s.withBox(s.handleLater("a sandbox's log")))
 	mux.HandleFunc("PUT /sandboxes/{id}/network", s.withBox(s.handleLater("changing the network of a running sandbox")))
 
 	mux.HandleFunc("GET /templates", s.handleTemplates)

@@ -200,6 +200,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/sandboxes/" + id + "/pause", `{"memory":true}`, 501, "pausing"},
 		{"POST", "/sandboxes/" + id + "/resume", `{}`, 409, "already"},
 		{"POST", "/sandboxes/" + id + "/snapshots", `{}`, 501, "snapshots"},
+		{"GET", "/v2/sandboxes/" + id + "/logs", "", 501, "log"},
 		{"GET", "/templates/team%2Fname%3Atag", "", 404, "team/name:tag"},
 		{"GET", "/nothing/here", "", 404, "/nothing/here"},
 		{"PUT", "/sandboxes", "{}", 404, "PUT"},

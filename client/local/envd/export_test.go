@@ -1,0 +1,4 @@
+package envd
+
+// Signature is signature, for tests.
+var Signature = signature

@@ -1,0 +1,438 @@
+// Command abxdash is a terminal dashboard for Agent Sandbox. It lists live
+// sandboxes over every provider, streams command output, browses files,
+// attaches shells and kills strays safely; without an account it gives real
+// local sandboxes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	xterm "github.com/charmbracelet/x/term"
+
+	"abxdash/client"
+	"abxdash/client/config"
+	"abxdash/client/credentials"
+	"abxdash/client/fake"
+	"abxdash/client/local"
+	"abxdash/client/registry"
+	"abxdash/keymap"
+	"abxdash/ui"
+	"abxdash/views/cli"
+	"abxdash/views/create"
+	"abxdash/views/exec"
+	"abxdash/views/files"
+	"abxdash/views/kill"
+	"abxdash/views/present"
+	"abxdash/views/sandbox"
+	"abxdash/views/sandboxes"
+	"abxdash/views/shell"
+)
+
+// version is set by the build (-X main.version).
+var version = "dev"
+
+func main() {
+	// The same binary is the local server, its helpers and the first process of
+	// every local sandbox.
+	if local.Reexec() {
+		return
+	}
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	// A reader that goes away is an error of the write, not the end of the
+	// program: a command in a sandbox must be ended too. Notify instead of
+	// Ignore, because what is ignored would be inherited.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // the folders decide whether that matters
+	}
+	folders, err := config.Find(os.Getenv, home)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "abxdash: %s\n", present.ErrorLine(err))
+		return cli.ExitError
+	}
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelWarn)
+	log, logFile := config.NewLog(folders.Log(), level)
+	defer func() { _ = logFile.Close() }() // nothing is lost that mattered
+	w := &world{folders: folders, level: level, log: log}
+	return cli.Run(context.Background(), w.app(), args)
+}
+
+// world is what all commands share.
+type world struct {
+	folders config.Folders
+	level   *slog.LevelVar
+	log     *slog.Logger
+}
+
+func (w *world) app() *cli.App {
+	a := &cli.App{
+		Version: version, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		IsTerminal: isTerminal,
+		Owner:      present.CurrentOwner(),
+		Open:       w.open,
+		Dashboard:  w.dashboard,
+		Demo:       w.demo,
+		Checks:     w.checks,
+		LogLevel:   w.setLevel,
+	}
+	if runtime.GOOS != "windows" {
+		a.Local = w.local
+	}
+	return a
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && xterm.IsTerminal(f.Fd())
+}
+
+func (w *world) setLevel(text string) error {
+	l, err := config.ParseLevel(text)
+	if err != nil {
+		return err
+	}
+	w.level.Set(l)
+	return nil
+}
+
+func (w *world) keys() *credentials.Set {
+	return credentials.Load(credentials.Options{LookupEnv: os.LookupEnv, ProjectFile: ".env", HomeFile: w.folders.HomeEnv()})
+}
+
+// registryOptions reads the configuration and the keys.
+func (w *world) registryOptions(f cli.Flags) (registry.Options, error) {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return registry.Options{}, err
+	}
+	return registry.Options{
+		Config: conf, Keys: w.keys(), Only: f.Provider, RequestTimeout: f.RequestTimeout, Version: version, Logger: w.log,
+	}, nil
+}
+
+func (w *world) open(_ context.Context, f cli.Flags) (*cli.Session, error) {
+	o, err := w.registryOptions(f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := registry.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	return &cli.Session{Providers: r.Providers, Default: r.Default, Notes: r.Notes, Close: r.Close}, nil
+}
+
+// dashboard opens the dashboard on the configured providers.
+func (w *world) dashboard(ctx context.Context, f cli.Flags) error {
+	o, err := w.registryOptions(f)
+	if err != nil {
+		return err
+	}
+	r, err := registry.Open(o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for _, n := range r.Notes {
+		w.log.Warn(n)
+	}
+	return w.show(ctx, f, o.Config, screens{providers: r.Providers, create: r.Default})
+}
+
+// demoRows is fixed by product.md §9: scripts may rely on the banner.
+const demoRows = 5000
+
+// demo opens the dashboard on made-up sandboxes.
+func (w *world) demo(ctx context.Context, f cli.Flags) error {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return err
+	}
+	p := fake.New(fake.Options{Name: "demo", Latency: 2 * time.Millisecond, Lifetime: time.Hour})
+	defer p.Close()
+	p.AddMany(demoRows)
+	return w.show(ctx, f, conf, screens{providers: present.Providers{p}, create: p.Name(), banner: "DEMO 5,000"})
+}
+
+// screens is what the dashboard shows.
+type screens struct {
+	providers present.Providers
+	// create names the provider that n creates in.
+	create string
+	banner string
+}
+
+// show runs the program until it is left.
+func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc screens) error {
+	keys, err := keymap.Default().Override(conf.Keys)
+	if err != nil {
+		return &client.Error{Op: "read the configuration", Code: client.CodeConfig, Err: err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	root := ui.New(w.rootOptions(ctx, f, conf, keys, sc))
+	defer root.Close()
+	program := tea.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	stop := quitOnSignal(program)
+	_, err = program.Run()
+	sig := stop()
+	switch {
+	case sig != nil:
+		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Message: "ended by the signal " + sig.String()}
+	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Err: err}
+	}
+	return nil
+}
+
+// quitOnSignal ends the program at once, with a clean terminal, when this
+// process is told to go. stop returns the signal, or nil.
+func quitOnSignal(p *tea.Program) (stop func() os.Signal) {
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	got := make(chan os.Signal, 1)
+	go func() {
+		select {
+		case sig := <-ch:
+			got <- sig
+			p.Quit()
+		case <-done:
+			got <- nil
+		}
+	}()
+	return func() os.Signal {
+		signal.Stop(ch)
+		close(done)
+		return <-got
+	}
+}
+
+func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config, keys *keymap.Map, sc screens) ui.Options {
+	readOnly := ""
+	if f.ReadOnly || conf.ReadOnly {
+		readOnly = "read-only"
+	}
+	owner := present.CurrentOwner()
+	ps := sc.providers
+	store := sandboxes.NewStore(sandboxes.StoreOptions{Providers: ps, Owner: owner, Timeout: f.RequestTimeout, Alive: present.ProcessAlive})
+	commands := exec.NewManager(ps)
+	shells := shell.NewManager(ps)
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = w.folders.Home
+	}
+	tabs := func(p client.Provider) []sandbox.Tab {
+		return []sandbox.Tab{
+			{ID: present.TabOutput, Title: "Output", Needs: client.CapCommands, New: func(s client.Sandbox) ui.Screen {
+				return exec.New(exec.Options{Manager: commands, ReadOnly: readOnly, Dir: dir}, s)
+			}},
+			{ID: present.TabFiles, Title: "Files", Needs: client.CapFiles, New: func(s client.Sandbox) ui.Screen {
+				return files.New(files.Options{Provider: p, ReadOnly: readOnly, Dir: dir}, s)
+			}},
+			{ID: present.TabShell, Title: "Shell", Needs: client.CapPTY, New: func(s client.Sandbox) ui.Screen {
+				return shell.New(shell.Options{Manager: shells}, s)
+			}},
+		}
+	}
+	return ui.Options{
+		Ctx:   ctx,
+		Start: present.RouteSandboxes,
+		Routes: map[ui.Route]func(ui.Params) ui.Screen{
+			present.RouteSandboxes: func(ui.Params) ui.Screen {
+				return sandboxes.New(store, sandboxes.Options{Providers: ps, Owner: owner, ReadOnly: readOnly != "", CreateIn: sc.create, Banner: sc.banner})
+			},
+			present.RouteSandbox: func(p ui.Params) ui.Screen {
+				params, _ := p.Value.(present.SandboxParams) // the zero value shows "gone"
+				provider := ps.Get(params.Sandbox.Provider)
+				return sandbox.New(sandbox.Options{Provider: provider, Tabs: tabs(provider), ReadOnly: readOnly}, params)
+			},
+			present.RouteShell: func(p ui.Params) ui.Screen {
+				params, _ := p.Value.(present.ShellParams)
+				return shell.New(shell.Options{Manager: shells, Whole: true}, params.Sandbox)
+			},
+		},
+		Background: []ui.Background{
+			store,
+			kill.New(kill.Options{Providers: ps, Owner: owner, ReadOnly: readOnly != "", Timeout: f.RequestTimeout}),
+			create.New(create.Options{Providers: ps, Default: sc.create, Owner: owner, ReadOnly: readOnly != ""}),
+			commands, shells,
+		},
+		Keys:       keys,
+		Banner:     sc.banner,
+		Hint:       hint(f, sc),
+		ReadOnly:   readOnly,
+		NoMouse:    conf.NoMouse,
+		Light:      conf.Theme == "light",
+		FixedTheme: conf.Theme == "light" || conf.Theme == "dark",
+		NoColor:    f.NoColor || os.Getenv("NO_COLOR") != "",
+		ASCII:      conf.ASCII,
+		OnPanic: func(where string, value any, stack []byte) {
+			w.log.Error("panic", "where", where, "value", client.OneLine(fmt.Sprint(value), 500), "stack", string(stack))
+		},
+	}
+}
+
+// hint is the line for newcomers, "" if it is not wanted.
+func hint(f cli.Flags, sc screens) string {
+	if f.NoTour || os.Getenv("ABXDASH_NO_TOUR") == "1" || sc.banner != "" {
+		return ""
+	}
+	return "New here? n creates a sandbox in " + sc.create + ", enter goes in, ? shows all keys, q quits"
+}
+
+// localServer makes the local provider what the commands need of it.
+type localServer struct {
+	p *local.Provider
+	// roots are where local sandboxes keep their folders.
+	roots []string
+}
+
+func (w *world) local(cli.Flags) (cli.Local, error) {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return nil, err
+	}
+	p, err := registry.NewLocal(conf, version, w.log)
+	if err != nil {
+		return nil, err
+	}
+	return &localServer{p: p}, nil
+}
+
+func statusOf(s local.Status) cli.LocalStatus {
+	return cli.LocalStatus{
+		Running: s.Running, PID: s.PID, Socket: s.Socket, Isolation: string(s.Isolation), IsolationReason: s.IsolationReason,
+		Version: s.Version, Sandboxes: s.Sandboxes, Note: s.Note,
+	}
+}
+
+func (l *localServer) Status(ctx context.Context) (cli.LocalStatus, error) {
+	s, err := l.p.Status(ctx)
+	return statusOf(s), err
+}
+
+func (l *localServer) Run(ctx context.Context, ready func(cli.LocalStatus)) error {
+	return l.p.Run(ctx, func(s local.Status) { ready(statusOf(s)) })
+}
+
+func (l *localServer) Stop(ctx context.Context, force bool) error { return l.p.Stop(ctx, force) }
+
+func (l *localServer) Leftovers(ctx context.Context, id client.ID, mark string) ([]string, bool, error) {
+	if l.roots == nil {
+		facts := l.p.Doctor(ctx)
+		l.roots = []string{facts.StateDir, facts.RunDir}
+	}
+	return registry.Leftovers(ctx, l.roots, id, mark)
+}
+
+// checks are what `doctor` reports.
+func (w *world) checks(ctx context.Context, f cli.Flags) []cli.Check {
+	out := []cli.Check{{Name: "version", Status: cli.OK, Detail: "abxdash " + version + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH}}
+	o, err := w.registryOptions(f)
+	if err != nil {
+		out = append(out, cli.Check{Name: "configuration", Status: cli.Fail, Detail: present.ErrorLine(err)})
+		o.Keys = w.keys()
+	} else {
+		out = append(out, cli.Check{Name: "configuration", Status: cli.OK, Detail: w.folders.File()})
+	}
+	out = append(out, cli.Check{Name: "log", Status: cli.OK, Detail: w.folders.Log()})
+	out = append(out, keyChecks(o)...)
+	out = append(out, w.localChecks(ctx, o.Config)...)
+	return append(out, w.surroundings()...)
+}
+
+func keyChecks(o registry.Options) []cli.Check {
+	var out []cli.Check
+	for _, k := range registry.KeyStates(o) {
+		name := "key of " + k.Provider
+		switch {
+		case client.CodeOf(k.Err) == client.CodeAuthMissing:
+			out = append(out, cli.Check{Name: name, Status: cli.Note, Detail: k.Err.Error()})
+		case k.Err != nil:
+			out = append(out, cli.Check{Name: name, Status: cli.Fail, Detail: present.ErrorLine(k.Err), Hint: present.Hint(k.Err)})
+		case k.Hint != "":
+			out = append(out, cli.Check{Name: name, Status: cli.Warn, Detail: k.Source, Hint: k.Hint})
+		default:
+			out = append(out, cli.Check{Name: name, Status: cli.OK, Detail: k.Source})
+		}
+	}
+	for _, p := range o.Keys.Problems() {
+		out = append(out, cli.Check{Name: "environment file", Status: cli.Warn, Detail: p.String()})
+	}
+	return out
+}
+
+func (w *world) localChecks(ctx context.Context, conf config.Config) []cli.Check {
+	p, err := registry.NewLocal(conf, version, w.log)
+	if err != nil {
+		return []cli.Check{{Name: "local sandboxes", Status: cli.Note, Detail: present.ErrorLine(err), Hint: present.Hint(err)}}
+	}
+	defer p.Close()
+	facts := p.Doctor(ctx)
+	level := cli.Check{Name: "local sandboxes", Status: cli.OK, Detail: "isolation " + string(facts.Level)}
+	for _, t := range facts.Tried {
+		level.Status = cli.Warn
+		level.Hint = fmt.Sprintf("no %s here: %s", t.Level, t.Reason)
+	}
+	if facts.ProbeErr != nil {
+		level = cli.Check{Name: "local sandboxes", Status: cli.Fail, Detail: present.ErrorLine(facts.ProbeErr), Hint: present.Hint(facts.ProbeErr)}
+	}
+	out := []cli.Check{level, {Name: "local folders", Status: cli.OK, Detail: facts.RunDir}}
+	for _, text := range facts.Problems {
+		out = append(out, cli.Check{Name: "local folders", Status: cli.Fail, Detail: text})
+	}
+	server := cli.Check{Name: "local server", Status: cli.OK, Detail: "not running; the first create starts it"}
+	switch st := facts.Status; {
+	case facts.StatusErr != nil:
+		server.Status, server.Detail, server.Hint = cli.Fail, present.ErrorLine(facts.StatusErr), present.Hint(facts.StatusErr)
+	case st.Running:
+		server.Detail = fmt.Sprintf("pid %d, %s, isolation %s", st.PID, present.Plural(st.Sandboxes, "sandbox", "sandboxes"), st.Isolation)
+		if st.Note != "" {
+			server.Status, server.Hint = cli.Warn, st.Note
+		}
+	}
+	return append(out, server)
+}
+
+// surroundings looks at what is beside abxdash on this machine, without touching it.
+func (w *world) surroundings() []cli.Check {
+	var out []cli.Check
+	docker := cli.Check{Name: "docker", Status: cli.Note, Detail: "no engine found at its usual socket; it is optional"}
+	if info, err := os.Stat("/var/run/docker.sock"); err == nil && info.Mode()&os.ModeSocket != 0 {
+		docker = cli.Check{Name: "docker", Status: cli.OK, Detail: "an engine's socket is at /var/run/docker.sock"}
+	}
+	out = append(out, docker)
+	if engine := w.engineSocket(); engine != "" {
+		out = append(out, cli.Check{Name: "engine.sock", Status: cli.Note, Detail: engine + " exists; it belongs to another program and is never opened"})
+	}
+	return out
+}
+
+// engineSocket is the shared engine's socket of other tools, "" if there is none.
+func (w *world) engineSocket() string {
+	path := os.Getenv("ABX_ENGINE_SOCKET")
+	if path == "" && w.folders.Home != "" {
+		path = w.folders.Home + "/.abx/engine.sock"
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	return path
+}
