@@ -1,5 +1,16 @@
 package ui_test
 
+import (
+	"slices"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"abxdash/keymap"
+	"abxdash/ui"
+)
+
 func TestHelp(t *testing.T) {
 	d := newDesk(t, 100, 40)
 	d.list.disabled = map[keymap.Action]string{keymap.SandboxPause: "local cannot pause"}

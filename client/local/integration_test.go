@@ -437,6 +437,16 @@ func TestStopOfAServerThatHangs(t *testing.T) {
 	if err := syscall.Kill(st.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "every thread of it stands still", func() bool {
+		stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", st.PID))
+		for _, s := range stats {
+			b, err := os.ReadFile(s)
+			if err != nil || !strings.Contains(string(b), ") T ") {
+				return false
+			}
+		}
+		return len(stats) > 0
+	})
 	if err := p.Stop(t.Context(), false); client.CodeOf(err) != client.CodeLocalServer {
 		t.Errorf("stop without force: %v", err)
 	}

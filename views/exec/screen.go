@@ -296,9 +296,10 @@ func (s *Screen) drawRuns(scr uv.Screen, area uv.Rectangle) {
 		case r.over:
 			mark, ms = t.Symbol.Fail, t.Text.Error
 		}
-		ms.Bg = st.Bg
+		dim := t.Text.Dim
+		ms.Bg, dim.Bg = st.Bg, st.Bg
 		x, y := area.Min.X+1, area.Min.Y+row
-		x += draw.Text(scr, x, y, area.Max.X-x, fmt.Sprintf("#%d ", r.n), t.Text.Dim)
+		x += draw.Text(scr, x, y, area.Max.X-x, fmt.Sprintf("#%d ", r.n), dim)
 		x += draw.Text(scr, x, y, area.Max.X-x, mark+" ", ms)
 		right := fmt.Sprintf(" %s  %s ", present.CleanMax(r.ending(), 60), took(r.took(s.env.Now())))
 		room := area.Max.X - x - len([]rune(right))

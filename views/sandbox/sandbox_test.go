@@ -210,7 +210,7 @@ func TestFilesReadOnlyRefusesUpload(t *testing.T) {
 func TestShellAttachTypeDetach(t *testing.T) {
 	w := open(t, setup{})
 	w.Keys("s")
-	w.UntilShows("ctrl+] then:")
+	w.UntilShows("^] d detach")
 	w.Until("a prompt", func() bool { return w.Shows("$") })
 	w.Type("echo in-$((20+3))")
 	w.Keys("enter")
@@ -223,7 +223,7 @@ func TestShellAttachTypeDetach(t *testing.T) {
 	w.Keys("s")
 	w.UntilShows("in-23")
 	w.Keys("enter")
-	w.UntilShows("ctrl+] then:")
+	w.UntilShows("^] d detach")
 	w.Keys("backspace")
 	w.Type("exit")
 	w.Keys("enter")

@@ -406,23 +406,11 @@ func (s *Screen) barText() string {
 	case s.released:
 		return tabs.String() + "detached, the shell goes on · enter attach · esc back"
 	}
-	return tabs.String() + s.leaderHints()
-}
-
-// leaderHints is the permanent reminder of the keys after the leader.
-func (s *Screen) leaderHints() string {
-	var leader string
-	var parts []string
-	for _, b := range s.env.Keys.Bindings([]keymap.Context{keymap.Shell}) {
-		if b.Short == "" || len(b.Keys) == 0 {
-			continue
-		}
-		seq := strings.SplitN(b.Keys[0], " ", 2)
-		if len(seq) != 2 {
-			continue
-		}
-		leader = seq[0]
-		parts = append(parts, seq[1]+" "+b.Short)
+	if s.cur.live == nil {
+		return tabs.String() + "starting"
 	}
-	return leader + " then: " + strings.Join(parts, " · ")
+	if title := present.CleanMax(s.cur.live.Terminal().Title(), 60); title != "" {
+		return tabs.String() + title
+	}
+	return tabs.String() + "attached"
 }

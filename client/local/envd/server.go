@@ -85,6 +85,7 @@ func New(cfg Config) *Server {
 		"/files/compose": {http.MethodPost: s.postCompose},
 	}
 	opts := []connect.HandlerOption{
+		connect.WithCodec(jsonCodec{}),
 		connect.WithReadMaxBytes(maxMessage),
 		connect.WithCompressMinBytes(neverCompress),
 		connect.WithInterceptors(&userInterceptor{spawner: cfg.Spawner}),

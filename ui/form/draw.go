@@ -1,0 +1,185 @@
+package form
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"abxdash/theme"
+	"abxdash/ui/draw"
+)
+
+// Height is how many rows the form needs.
+func (f *Form) Height() int {
+	h := 0
+	for i := range f.fields {
+		h += f.fields[i].rows()
+	}
+	return h + 1 // the line of help or error
+}
+
+func (e *field) rows() int {
+	if e.Kind == Area {
+		return max(e.Rows, 3)
+	}
+	return 1
+}
+
+// Draw paints the form: labels left, values right, and one line of help or
+// error under the last field. It scrolls so that the focus stays visible.
+func (f *Form) Draw(scr uv.Screen, area uv.Rectangle, t *theme.Theme) *tea.Cursor {
+	f.placed = f.placed[:0]
+	if area.Dx() < 4 || area.Dy() < 1 || len(f.fields) == 0 {
+		return nil
+	}
+	labels := f.labelWidth(area.Dx())
+	body := uv.Rect(area.Min.X, area.Min.Y, area.Dx(), max(area.Dy()-1, 1))
+	f.scroll(body.Dy())
+	var cur *tea.Cursor
+	y := -f.top
+	for i := range f.fields {
+		e := &f.fields[i]
+		h := e.rows()
+		r := uv.Rect(body.Min.X, body.Min.Y+y, body.Dx(), h)
+		f.placed = append(f.placed, r.Intersect(body))
+		if y >= 0 && y+h <= body.Dy() {
+			if c := f.drawField(scr, r, labels, i, t); c != nil {
+				cur = c
+			}
+		}
+		y += h
+	}
+	if area.Dy() > 1 {
+		f.drawNote(scr, uv.Rect(area.Min.X, body.Max.Y, area.Dx(), 1), t)
+	}
+	return cur
+}
+
+func (f *Form) labelWidth(room int) int {
+	w := 0
+	for i := range f.fields {
+		w = max(w, ansi.StringWidth(f.fields[i].Label))
+	}
+	return min(w, room/3)
+}
+
+func (f *Form) scroll(room int) {
+	from := 0
+	for i := range f.focus {
+		from += f.fields[i].rows()
+	}
+	to := from + f.fields[f.focus].rows()
+	if to-f.top > room {
+		f.top = to - room
+	}
+	f.top = max(min(f.top, from), 0)
+}
+
+func (f *Form) drawField(scr uv.Screen, r uv.Rectangle, labels, i int, t *theme.Theme) *tea.Cursor {
+	e := &f.fields[i]
+	has := i == f.focus
+	mark, label := " ", t.Text.Dim
+	if has {
+		mark, label = t.Symbol.Cursor, t.Text.Title
+	}
+	if e.err != "" {
+		mark, label = t.Symbol.Warn, t.Text.Error
+	}
+	draw.Text(scr, r.Min.X, r.Min.Y, 1, mark, label)
+	draw.Text(scr, r.Min.X+2, r.Min.Y, labels, e.Label, label)
+	v := uv.Rect(r.Min.X+2+labels+2, r.Min.Y, r.Dx()-labels-4, r.Dy())
+	if v.Dx() <= 0 {
+		return nil
+	}
+	switch e.Kind {
+	case Text, Secret:
+		return onlyIf(has, e.input.Draw(scr, v, t))
+	case Area:
+		return onlyIf(has, e.drawArea(scr, v, t))
+	case Check:
+		e.drawCheck(scr, v, t)
+	case Choice:
+		e.drawChoice(scr, v, has, t)
+	}
+	return nil
+}
+
+func onlyIf(has bool, c *tea.Cursor) *tea.Cursor {
+	if has {
+		return c
+	}
+	return nil
+}
+
+func (e *field) drawCheck(scr uv.Screen, v uv.Rectangle, t *theme.Theme) {
+	box, word := "[ ]", "off"
+	if e.on {
+		box, word = "["+t.Symbol.Mark+"]", "on"
+	}
+	n := draw.Text(scr, v.Min.X, v.Min.Y, v.Dx(), box, t.Text.Strong)
+	draw.Text(scr, v.Min.X+n+1, v.Min.Y, v.Dx()-n-1, word, t.Text.Dim)
+}
+
+func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.Theme) {
+	x := v.Min.X
+	room := func() int { return v.Max.X - x }
+	if has {
+		x += draw.Text(scr, x, v.Min.Y, room(), "< ", t.Text.Dim)
+	}
+	st := t.Text.Normal
+	if has {
+		st = t.Text.Strong
+	}
+	val := draw.Clean(e.value())
+	x += draw.Text(scr, x, v.Min.Y, room(), val, st)
+	if has {
+		x += draw.Text(scr, x, v.Min.Y, room(), " >", t.Text.Dim)
+	}
+	if e.OptionHelp != nil {
+		draw.Text(scr, x+2, v.Min.Y, room()-2, draw.Clean(e.OptionHelp(e.value())), t.Text.Dim)
+	}
+}
+
+func (e *field) drawArea(scr uv.Screen, v uv.Rectangle, t *theme.Theme) *tea.Cursor {
+	lines := strings.Split(e.area.Value(), "\n")
+	if e.area.Value() == "" {
+		for i, p := range strings.Split(e.Placeholder, "\n") {
+			if i < v.Dy() {
+				draw.Text(scr, v.Min.X, v.Min.Y+i, v.Dx(), p, t.Text.Placeholder)
+			}
+		}
+		return tea.NewCursor(v.Min.X, v.Min.Y)
+	}
+	row, col := e.area.Line(), e.area.Column()
+	top := max(0, row-v.Dy()+1)
+	at := 0
+	if row < len(lines) {
+		r := []rune(lines[row])
+		at = ansi.StringWidth(draw.Clean(string(r[:min(col, len(r))])))
+	}
+	from := max(0, at-v.Dx()+1)
+	for i := 0; i < v.Dy() && top+i < len(lines); i++ {
+		draw.Line(scr, v, i, cutLeft(draw.Clean(lines[top+i]), from), t.Text.Input)
+	}
+	return tea.NewCursor(v.Min.X+at-from, v.Min.Y+row-top)
+}
+
+// drawNote paints the error of the field with the focus, else the first
+// error elsewhere, else its help.
+func (f *Form) drawNote(scr uv.Screen, r uv.Rectangle, t *theme.Theme) {
+	e := &f.fields[f.focus]
+	text, st := e.err, t.Text.Error
+	if text == "" {
+		for i := range f.fields {
+			if o := &f.fields[i]; o.err != "" && text == "" {
+				text = o.Label + ": " + o.err
+			}
+		}
+	}
+	if text == "" {
+		text, st = e.Help, t.Text.Dim
+	}
+	draw.Text(scr, r.Min.X+2, r.Min.Y, r.Dx()-2, draw.Clean(text), st)
+}
