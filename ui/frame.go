@@ -124,7 +124,7 @@ func (r *Root) room(l frameLayout) uv.Rectangle {
 }
 
 func inside(c *tea.Cursor, b uv.Rectangle) *tea.Cursor {
-	if c == nil || !(uv.Pos(c.X, c.Y)).In(b) {
+	if c == nil || !uv.Pos(c.X, c.Y).In(b) {
 		return nil
 	}
 	return c
@@ -261,47 +261,64 @@ func (r *Root) nextKeys() string {
 	return strings.Join(out, "  ")
 }
 
-// drawFooter paints hints for the keys that hold now, as many as fit; help is always among them.
-func (r *Root) drawFooter(area uv.Rectangle) {
-	var fit []keymap.Binding
-	var last *keymap.Binding
+// footerHint is a hint as it stands in the footer.
+type footerHint struct {
+	key, text string
+	action    keymap.Action
+}
+
+func (h *footerHint) width() int { return draw.Width(h.key) + 1 + draw.Width(h.text) + 2 }
+
+// footerHints are the hints for the keys that hold now. The leader of a
+// sequence is written once: "^] d detach  n next".
+func (r *Root) footerHints() (hints []footerHint, help *footerHint) {
+	leader := ""
 	for _, b := range r.opts.Keys.Bindings(r.contexts()) {
 		if b.Short == "" || len(b.Keys) == 0 {
 			continue
 		}
-		if b.Action == keymap.AppHelp {
-			last = &b
+		h := footerHint{key: keymap.Label(b.Keys[0]), text: b.Short, action: b.Action}
+		if first, rest, ok := strings.Cut(h.key, " "); ok {
+			if first == leader {
+				h.key = rest
+			}
+			leader = first
+		}
+		if b.Action == keymap.AppHelp || b.Action == keymap.ShellHelp {
+			help = &h
 			continue
 		}
-		fit = append(fit, b)
+		hints = append(hints, h)
 	}
+	return hints, help
+}
+
+// drawFooter paints as many hints as fit; help is always among them.
+func (r *Root) drawFooter(area uv.Rectangle) {
+	hints, help := r.footerHints()
 	x, end := area.Min.X+1, area.Max.X
-	if last != nil {
-		end -= hintWidth(*last)
+	if help != nil {
+		end -= help.width()
 	}
-	for _, b := range fit {
-		if x+hintWidth(b) > end {
+	for i := range hints {
+		if x+hints[i].width() > end {
 			break
 		}
-		x += r.drawHint(x, area, b)
+		x += r.drawHint(x, area, &hints[i])
 	}
-	if last != nil {
-		r.drawHint(x, area, *last)
+	if help != nil {
+		r.drawHint(x, area, help)
 	}
 }
 
-func hintWidth(b keymap.Binding) int {
-	return draw.Width(keymap.Label(b.Keys[0])) + 1 + draw.Width(b.Short) + 2
-}
-
-func (r *Root) drawHint(x int, area uv.Rectangle, b keymap.Binding) int {
+func (r *Root) drawHint(x int, area uv.Rectangle, h *footerHint) int {
 	t := r.env.Theme
 	key, help := t.Keys.Key, t.Keys.Help
-	if r.disabled(b.Action) != "" {
+	if r.disabled(h.action) != "" {
 		key, help = t.Keys.Disabled, t.Keys.Disabled
 	}
-	n := draw.Text(r.buf, x, area.Min.Y, area.Max.X-x, keymap.Label(b.Keys[0]), key)
-	n += 1 + draw.Text(r.buf, x+n+1, area.Min.Y, area.Max.X-x-n-1, b.Short, help)
-	r.hints = append(r.hints, hintSpot{area: uv.Rect(x, area.Min.Y, n, 1), action: b.Action})
+	n := draw.Text(r.buf, x, area.Min.Y, area.Max.X-x, h.key, key)
+	n += 1 + draw.Text(r.buf, x+n+1, area.Min.Y, area.Max.X-x-n-1, h.text, help)
+	r.hints = append(r.hints, hintSpot{area: uv.Rect(x, area.Min.Y, n, 1), action: h.action})
 	return n + 2
 }

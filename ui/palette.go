@@ -103,7 +103,7 @@ func (p *paletteBox) Update(msg tea.Msg) tea.Cmd {
 	case ThemeMsg:
 		p.env.Theme = msg.Theme
 	case tea.MouseClickMsg:
-		if (uv.Pos(msg.X, msg.Y)).In(p.list) {
+		if uv.Pos(msg.X, msg.Y).In(p.list) {
 			if i := p.first + msg.Y - p.list.Min.Y; i < len(p.shown) {
 				p.cursor = i
 				return p.run()

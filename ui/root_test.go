@@ -130,6 +130,9 @@ func TestShellCapture(t *testing.T) {
 	if got := strings.Join(d.list.keys, " "); got != "ctrl+c ctrl+z ctrl+k q esc" {
 		t.Errorf("the shell got %q", got)
 	}
+	if !d.Shows("^] d detach  n next") {
+		t.Errorf("the footer does not show the leader:\n%s", d.Text())
+	}
 	d.list.keys = nil
 	d.Keys("ctrl+]")
 	if !d.Shows("^] …") || !d.Shows("d detach") {

@@ -170,7 +170,7 @@ func (r *Root) onMouse(msg tea.MouseMsg) tea.Cmd {
 	m := msg.Mouse()
 	if _, ok := msg.(tea.MouseClickMsg); ok && m.Button == tea.MouseLeft {
 		for _, h := range r.hints {
-			if (uv.Pos(m.X, m.Y)).In(h.area) {
+			if uv.Pos(m.X, m.Y).In(h.area) {
 				return r.dispatch(ActionMsg{Action: h.action})
 			}
 		}

@@ -15,7 +15,7 @@ import (
 type Client struct {
 	cfg    Config
 	http   *http.Client
-	secret secret
+	secret client.Secret
 	// oldList is set once the service has shown that it lacks the newer list.
 	oldList atomic.Bool
 
@@ -49,7 +49,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{
 		cfg:    cfg,
 		http:   newHTTPClient(cfg),
-		secret: newSecret(cfg.APIKey),
+		secret: client.NewSecret(cfg.APIKey),
 		agents: map[client.ID]*agent{},
 	}, nil
 }

@@ -84,13 +84,13 @@ func (c *Client) fail(ctx context.Context, f failing, err error) error {
 
 // clean makes text from outside fit for an error: one line, no key, no token.
 func (c *Client) clean(id client.ID, text string) string {
-	text = c.secret.mask(text)
+	text = c.secret.Mask(text)
 	c.mu.Lock()
 	a := c.agents[id]
 	c.mu.Unlock()
 	if a != nil {
-		text = newSecret(a.access.token).mask(text)
-		text = newSecret(a.access.traffic).mask(text)
+		text = client.NewSecret(a.access.token).Mask(text)
+		text = client.NewSecret(a.access.traffic).Mask(text)
 	}
 	return client.OneLine(text, 300)
 }

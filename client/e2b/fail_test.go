@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -167,6 +168,15 @@ func TestClosedPortAndGoneSandbox(t *testing.T) { // STR-06, 15.12
 			t.Errorf("%s of a gone sandbox: %v", name, err)
 		}
 	}
+}
+
+// percentAll percent-encodes every byte.
+func percentAll(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, "%%%02X", s[i])
+	}
+	return b.String()
 }
 
 func TestKeyIsMaskedEverywhere(t *testing.T) { // AUT-08

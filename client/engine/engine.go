@@ -134,7 +134,7 @@ func (e *Engine) Do(ctx context.Context, repeat Repeat, fn func(context.Context)
 // waiting is the error of a call whose context ended in the queue.
 func waiting(ctx context.Context) error {
 	return &client.Error{
-		Op: "wait for a turn", Code: client.CodeRateLimited, Kind: client.ErrRateLimited,
+		Op: "wait for a turn", Code: client.CodeNetwork,
 		Message: "cancelled while waiting for a turn, nothing was sent", Err: context.Cause(ctx),
 	}
 }

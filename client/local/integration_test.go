@@ -453,7 +453,9 @@ func TestStopOfAServerThatHangs(t *testing.T) {
 	if err := p.Stop(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the processes go", func() bool { return len(processesWith(marker)) == 0 })
+	if left := processesWith(marker); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
 	nothingLeft(t, p)
 }
 

@@ -46,7 +46,8 @@ func (p *Provider) Status(ctx context.Context) (Status, error) {
 // says how many. With force every sandbox is ended, and a server that does not
 // answer is killed. A server that is not there is success.
 func (p *Provider) Stop(ctx context.Context, force bool) error {
-	pid := p.holder()
+	held := p.lockHolder()
+	pid := held.PID
 	err := p.askStop(ctx, force)
 	var (
 		r  *refusedError
@@ -75,15 +76,15 @@ func (p *Provider) Stop(ctx context.Context, force bool) error {
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, stopPatience, errSlow)
 	defer cancel()
-	err = p.waitGone(wait, pid)
+	err = p.waitGone(wait, held)
 	if errors.Is(err, errSlow) && force && pid != 0 && p.holder() == pid {
 		if err := killServer(pid); err != nil {
 			return serverError("stop the local server", "cannot kill it", "", err)
 		}
-		err = p.waitGone(ctx, pid)
+		err = p.waitGone(ctx, held)
 	}
 	if err != nil {
-		return serverError("stop the local server", "it does not end", p.logHint(), err)
+		return serverError("stop the local server", "it does not end, or something of it is left", p.logHint(), err)
 	}
 	return nil
 }
@@ -137,12 +138,13 @@ func (p *Provider) lockHolder() lockInfo {
 	return info
 }
 
-// waitGone waits until the server of that pid has let go of its lock.
-func (p *Provider) waitGone(ctx context.Context, pid int) error {
+// waitGone waits until that server has let go of its lock, and until what it
+// held is gone: after a hard end the janitor sees to that.
+func (p *Provider) waitGone(ctx context.Context, was lockInfo) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		if now := p.holder(); now == 0 || now != pid {
+		if now := p.holder(); (now == 0 || now != was.PID) && !there(was.Instance) {
 			return nil
 		}
 		select {
@@ -151,6 +153,15 @@ func (p *Provider) waitGone(ctx context.Context, pid int) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// there reports whether a file exists, false for no name.
+func there(path string) bool {
+	if path == "" {
+		return false
+	}
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // lastLine is the last line of the server's log, for a start that failed

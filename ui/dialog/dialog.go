@@ -335,7 +335,7 @@ func (m *MenuBox) Update(msg tea.Msg) tea.Cmd {
 	case ui.ActionMsg:
 		return m.action(msg.Action)
 	case tea.MouseClickMsg:
-		if (uv.Pos(msg.X, msg.Y)).In(m.rowsAt) {
+		if uv.Pos(msg.X, msg.Y).In(m.rowsAt) {
 			if i := m.first + msg.Y - m.rowsAt.Min.Y; i < len(m.items) {
 				m.cursor = i
 				return m.choose()

@@ -67,8 +67,14 @@ func TestConfirm(t *testing.T) {
 		yes, no int
 		open    bool
 	}{
-		{"y", 1, 0, false}, {"n", 0, 1, false}, {"esc", 0, 1, false}, {"q", 0, 1, false},
-		{"enter", 0, 0, true}, {"space", 0, 0, true}, {"x", 0, 0, true}, {"enter y", 1, 0, false},
+		{"y", 1, 0, false},
+		{"n", 0, 1, false},
+		{"esc", 0, 1, false},
+		{"q", 0, 1, false},
+		{"enter", 0, 0, true},
+		{"space", 0, 0, true},
+		{"x", 0, 0, true},
+		{"enter y", 1, 0, false},
 	} {
 		var y, n int
 		d, e := open(t, Confirm(ConfirmOptions{Title: "Delete?", Lines: Plain("/home/user/data"), Danger: true, OnYes: yes(&y), OnNo: yes(&n)}))

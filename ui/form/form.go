@@ -234,7 +234,7 @@ func (f *Form) Update(msg tea.Msg) Event {
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
 		for i, r := range f.placed {
-			if (uv.Pos(msg.X, msg.Y)).In(r) {
+			if uv.Pos(msg.X, msg.Y).In(r) {
 				f.moveTo(i)
 				return f.toggle()
 			}

@@ -412,7 +412,7 @@ func (p *Pane) Update(msg tea.Msg) {
 }
 
 func (p *Pane) wheel(m tea.Mouse) {
-	if !(uv.Pos(m.X, m.Y)).In(p.area) {
+	if !uv.Pos(m.X, m.Y).In(p.area) {
 		return
 	}
 	switch m.Button {

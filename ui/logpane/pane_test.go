@@ -337,7 +337,7 @@ func TestInvariants(t *testing.T) {
 			p.Draw(buf, uv.Rect(3, 3, w, h), uitest.Dark())
 			for y := range 20 {
 				for x := range 60 {
-					if c := buf.CellAt(x, y); !(uv.Pos(x, y)).In(uv.Rect(3, 3, w, h)) && *c != uv.EmptyCell {
+					if c := buf.CellAt(x, y); !uv.Pos(x, y).In(uv.Rect(3, 3, w, h)) && *c != uv.EmptyCell {
 						t.Fatalf("cell %d,%d outside %dx%d is %q", x, y, w, h, c.Content)
 					}
 				}

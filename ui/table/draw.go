@@ -337,7 +337,7 @@ const doubleClick = 500 * time.Millisecond
 // after is HitDouble), a click on the header sorts, the wheel moves by three rows.
 func (t *Table[T]) Mouse(msg tea.MouseMsg, now time.Time) HitKind {
 	m := msg.Mouse()
-	if !(uv.Pos(m.X, m.Y)).In(t.area) {
+	if !uv.Pos(m.X, m.Y).In(t.area) {
 		return HitNothing
 	}
 	switch msg.(type) {

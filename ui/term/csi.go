@@ -118,6 +118,9 @@ func (t *Terminal) csiEdit(final byte) {
 
 func (t *Terminal) csiInsertDelete(final byte, n int) {
 	c := &t.scr.cur
+	if final == 'X' && c.pending {
+		return
+	}
 	c.pending = false
 	switch final {
 	case '@':

@@ -3,7 +3,6 @@ package term
 // eraseDisplay is ED and, with selective set, DECSED.
 func (t *Terminal) eraseDisplay(how int, selective bool) {
 	c := &t.scr.cur
-	c.pending = false
 	switch how {
 	case 0:
 		t.eraseLine(0, selective)
@@ -28,13 +27,17 @@ func (t *Terminal) erase(from, to int, selective bool) {
 	}
 }
 
-// eraseLine is EL and, with selective set, DECSEL.
+// eraseLine is EL and, with selective set, DECSEL. A cursor that waits to wrap
+// stands behind the last column, so that nothing is right of it: programs end
+// full lines with EL and do not mean to erase their last character.
 func (t *Terminal) eraseLine(how int, selective bool) {
 	c := &t.scr.cur
-	c.pending = false
 	from, to := 0, t.cols
 	switch how {
 	case 0:
+		if c.pending {
+			return
+		}
 		from = c.x
 	case 1:
 		to = c.x + 1

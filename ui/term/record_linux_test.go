@@ -93,28 +93,36 @@ func TestRecord(t *testing.T) {
 	for _, r := range recordings {
 		if (want == "all" || want == r.name) && r.keys != nil {
 			t.Run(r.name, func(t *testing.T) {
-				data := record(t, r.run, r.keys)
+				data, steps := record(t, r.run, r.keys)
 				base := filepath.Join("testdata", "corpus", r.name)
 				if err := os.WriteFile(base+".bin", data, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				writeExpected(t, base, data)
+				writeExpected(t, base, data, steps)
 			})
 		}
 	}
 }
 
-func writeExpected(t *testing.T, base string, data []byte) {
+// writeExpected keeps what tmux shows after each step.
+func writeExpected(t *testing.T, base string, data []byte, steps []int) {
 	t.Helper()
-	lines, cursor := tmuxShows(t, data, recordCols, recordRows)
-	text := strings.Join(lines, "\n") + "\ncursor " + cursor + "\n"
-	if err := os.WriteFile(base+".tmux", []byte(text), 0o600); err != nil {
+	var b strings.Builder
+	for i, n := range steps {
+		if i > 0 && n == steps[i-1] {
+			continue
+		}
+		lines, cursor := tmuxShows(t, data[:n], recordCols, recordRows)
+		fmt.Fprintf(&b, "== %d\n%s\ncursor %s\n", n, strings.Join(lines, "\n"), cursor)
+	}
+	if err := os.WriteFile(base+".tmux", []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// record runs a program on a terminal, types keys, and returns its output.
-func record(t *testing.T, run string, keys []string) []byte {
+// record runs a program on a terminal, types keys, and returns its output and
+// how much of it there was after each step.
+func record(t *testing.T, run string, keys []string) (data []byte, steps []int) {
 	t.Helper()
 	cmd := exec.Command("unshare", "-mupf", "--kill-child", "--mount-proc", "env", "-i", "sh", "-c", recordSetup+run)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: recordRows, Cols: recordCols})
@@ -163,6 +171,7 @@ func record(t *testing.T, run string, keys []string) []byte {
 		quiet()
 		mu.Lock()
 		last = time.Now()
+		steps = append(steps, out.Len())
 		mu.Unlock()
 		if _, err := io.WriteString(tty, k); err != nil {
 			break
@@ -170,13 +179,14 @@ func record(t *testing.T, run string, keys []string) []byte {
 	}
 	quiet()
 	mu.Lock()
-	data := bytes.Clone(out.Bytes())
+	data = bytes.Clone(out.Bytes())
+	steps = append(steps, len(data))
 	mu.Unlock()
 	_ = cmd.Process.Kill()
 	_ = tty.Close()
 	_ = cmd.Wait()
 	<-done
-	return data
+	return data, steps
 }
 
 // tmuxShows feeds data to a tmux pane of cols×rows and returns its screen in

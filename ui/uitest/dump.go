@@ -20,6 +20,7 @@ import (
 	"abxdash/theme"
 )
 
+//nolint:gochecknoglobals // flags of a test binary are global
 var update = flag.Bool("update", false, "write golden files instead of comparing")
 
 // Themes that golden screens are made for.

@@ -51,9 +51,10 @@ func (o *overview) Update(msg tea.Msg) tea.Cmd {
 			o.sb = m.Sandbox.Clone()
 		}
 	case tea.MouseWheelMsg:
-		if m.Button == tea.MouseWheelUp {
+		switch m.Button {
+		case tea.MouseWheelUp:
 			o.scroll(-3)
-		} else if m.Button == tea.MouseWheelDown {
+		case tea.MouseWheelDown:
 			o.scroll(3)
 		}
 	case ui.ActionMsg:

@@ -319,9 +319,10 @@ func (s *Screen) mouse(m tea.MouseMsg) {
 		return
 	}
 	if w, ok := m.(tea.MouseWheelMsg); ok {
-		if w.Button == tea.MouseWheelUp {
+		switch w.Button {
+		case tea.MouseWheelUp:
 			s.widget.Scroll(3)
-		} else if w.Button == tea.MouseWheelDown {
+		case tea.MouseWheelDown:
 			s.widget.Scroll(-3)
 		}
 	}

@@ -59,16 +59,16 @@ func openHandleAt(dir *handle, path string, flags uint64) (*handle, error) {
 }
 
 // openRetry calls openat2 and repeats it while the kernel asks for that.
-// Kernels before 5.6 do not have the call; they do not have what the namespace
-// level needs either, and at the process level the agent has the caller's own
-// rights, so there a plain open does.
+// Kernels before 5.6 do not have the call, and some containers deny it; they do
+// not have what the namespace level needs either, and at the process level the
+// agent has the caller's own rights, so there a plain open does.
 func openRetry(at int, path string, how *unix.OpenHow) (int, error) {
 	for {
 		fd, err := unix.Openat2(at, path, how)
 		switch {
 		case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
 			continue
-		case errors.Is(err, unix.ENOSYS):
+		case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM):
 			return unix.Openat(at, path, int(how.Flags), 0)
 		}
 		return fd, err

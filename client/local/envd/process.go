@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -24,8 +25,9 @@ const (
 	stallLimit = 250 * time.Millisecond
 	// readSize is the piece in which output is read, in bytes.
 	readSize = 64 << 10
-	// pipeSize is what a pipe should hold, in bytes.
-	pipeSize = 1 << 20
+	// pipeSize is what the pipe of stdout should hold, in bytes. The kernel counts
+	// pipes per user, so it is not more than helps.
+	pipeSize = 256 << 10
 	// queueLength is how many pieces wait for one subscriber.
 	queueLength = 16
 )
@@ -290,6 +292,7 @@ func (p *proc) closeStreams() {
 
 // processTable knows the processes, live ones and ends that are kept.
 type processTable struct {
+	log     *slog.Logger
 	pool    bufferPool
 	closing chan struct{}
 	running sync.WaitGroup
@@ -300,8 +303,8 @@ type processTable struct {
 	timers map[*proc]*time.Timer
 }
 
-func newProcessTable() *processTable {
-	return &processTable{closing: make(chan struct{}), timers: map[*proc]*time.Timer{}}
+func newProcessTable(log *slog.Logger) *processTable {
+	return &processTable{log: log, closing: make(chan struct{}), timers: map[*proc]*time.Timer{}}
 }
 
 var errClosing = errors.New("the sandbox is shutting down")
@@ -317,16 +320,20 @@ func (t *processTable) add(p *proc, limit time.Duration) error {
 	t.procs = append(t.procs, p)
 	if limit > 0 {
 		t.timers[p] = time.AfterFunc(limit, func() {
-			p.timedOut.Store(true)
-			p.kill()
+			if p.alive() {
+				p.timedOut.Store(true)
+				p.kill()
+			}
 		})
 	}
+	t.log.Debug("process started", "pid", p.pid())
 	t.running.Go(func() { p.run(func() { t.expire(p) }) })
 	return nil
 }
 
 // expire forgets an ended process after endKept.
 func (t *processTable) expire(p *proc) {
+	t.log.Debug("process ended", "pid", p.pid(), "status", p.child.Exit().Status)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if limit := t.timers[p]; limit != nil {

@@ -50,7 +50,8 @@ func (p *processService) Start(ctx context.Context, req *connect.Request[process
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	resp := &process.StartResponse{}
-	return p.s.follow(ctx, pr, sub, keepaliveInterval(req.Header()), func(e *process.ProcessEvent) error {
+	f := follower{s: p.s, pr: pr, sub: sub, interval: keepaliveInterval(req.Header()), starter: true}
+	return f.run(ctx, func(e *process.ProcessEvent) error {
 		resp.Event = e
 		return stream.Send(resp)
 	})
@@ -65,119 +66,11 @@ func (p *processService) Connect(ctx context.Context, req *connect.Request[proce
 	sub := pr.subscribe()
 	defer pr.unsubscribe(sub)
 	resp := &process.ConnectResponse{}
-	return p.s.follow(ctx, pr, sub, keepaliveInterval(req.Header()), func(e *process.ProcessEvent) error {
+	f := follower{s: p.s, pr: pr, sub: sub, interval: keepaliveInterval(req.Header())}
+	return f.run(ctx, func(e *process.ProcessEvent) error {
 		resp.Event = e
 		return stream.Send(resp)
 	})
-}
-
-// follow sends the start event, the output as it comes, and the end.
-func (s *Server) follow(ctx context.Context, pr *proc, sub *subscriber, interval time.Duration, send func(*process.ProcessEvent) error) error {
-	if err := send(startEvent(pr.pid())); err != nil {
-		return err
-	}
-	keepalive := time.NewTimer(interval)
-	defer keepalive.Stop()
-	out := newOutputEvent()
-	for {
-		select {
-		case c := <-sub.ch:
-			err := send(out.fill(c))
-			pr.pool.release(c.buf)
-			if err != nil {
-				return err
-			}
-			keepalive.Reset(interval)
-		case <-keepalive.C:
-			if err := send(keepaliveEvent()); err != nil {
-				return err
-			}
-			keepalive.Reset(interval)
-		case <-pr.ended:
-			return s.finish(ctx, pr, sub, out, send)
-		case <-sub.cut:
-			return errTooSlow()
-		case <-ctx.Done():
-			return rpcContextError(ctx)
-		case <-s.procs.closing:
-			return connect.NewError(connect.CodeUnavailable, errClosing)
-		}
-	}
-}
-
-// finish sends what is left after the last output was handed over, and the end.
-func (s *Server) finish(ctx context.Context, pr *proc, sub *subscriber, out *outputEvent, send func(*process.ProcessEvent) error) error {
-	for {
-		select {
-		case c := <-sub.ch:
-			err := send(out.fill(c))
-			pr.pool.release(c.buf)
-			if err != nil {
-				return err
-			}
-			continue
-		case <-sub.cut:
-			return errTooSlow()
-		default:
-		}
-		if _, limited := ctx.Deadline(); limited && pr.timedOut.Load() {
-			return connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
-		}
-		return send(&process.ProcessEvent{Event: &process.ProcessEvent_End{End: pr.end}})
-	}
-}
-
-// errTooSlow tells a subscriber that it was cut off.
-func errTooSlow() error {
-	return connect.NewError(connect.CodeResourceExhausted, errors.New("too slow: output was dropped for this subscriber; attach again to go on"))
-}
-
-// rpcContextError is how a stream ends when its context has.
-func rpcContextError(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return connect.NewError(connect.CodeDeadlineExceeded, context.DeadlineExceeded)
-	}
-	return connect.NewError(connect.CodeCanceled, ctx.Err())
-}
-
-func startEvent(pid uint32) *process.ProcessEvent {
-	return &process.ProcessEvent{Event: &process.ProcessEvent_Start{Start: &process.ProcessEvent_StartEvent{Pid: pid}}}
-}
-
-func keepaliveEvent() *process.ProcessEvent {
-	return &process.ProcessEvent{Event: &process.ProcessEvent_Keepalive{Keepalive: &process.ProcessEvent_KeepAlive{}}}
-}
-
-// outputEvent is a data event that is used again for every chunk of a stream:
-// sending has encoded it when it returns.
-type outputEvent struct {
-	event  process.ProcessEvent
-	data   process.ProcessEvent_DataEvent
-	stdout process.ProcessEvent_DataEvent_Stdout
-	stderr process.ProcessEvent_DataEvent_Stderr
-	pty    process.ProcessEvent_DataEvent_Pty
-}
-
-func newOutputEvent() *outputEvent {
-	o := &outputEvent{}
-	o.event.Event = &process.ProcessEvent_Data{Data: &o.data}
-	return o
-}
-
-// fill puts a chunk's bytes into the event without copying them.
-func (o *outputEvent) fill(c chunk) *process.ProcessEvent {
-	switch c.kind {
-	case kindStdout:
-		o.stdout.Stdout = c.bytes()
-		o.data.Output = &o.stdout
-	case kindStderr:
-		o.stderr.Stderr = c.bytes()
-		o.data.Output = &o.stderr
-	case kindPTY:
-		o.pty.Pty = c.bytes()
-		o.data.Output = &o.pty
-	}
-	return &o.event
 }
 
 // spec turns a request into a complete process description (e2b-protocol §9.2).

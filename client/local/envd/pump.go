@@ -24,7 +24,7 @@ type pump struct {
 func newPump(p *proc, kind outputKind, r io.ReadCloser) *pump {
 	u := &pump{p: p, kind: kind, r: r, eof: make(chan struct{})}
 	u.file, _ = r.(*os.File)
-	if u.file != nil && kind != kindPTY {
+	if u.file != nil && kind == kindStdout {
 		growPipe(u.file, pipeSize)
 	}
 	return u

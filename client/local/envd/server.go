@@ -38,8 +38,8 @@ type Config struct {
 	Workdir string
 	// Now is the clock for signatures and metrics; nil is time.Now.
 	Now func() time.Time
-	// Logger gets faults that no caller hears of; nil discards them. It never
-	// gets tokens, environments, arguments or output.
+	// Logger gets starts and ends of processes at level debug; nil discards them.
+	// It never gets tokens, environments, arguments or output.
 	Logger *slog.Logger
 }
 
@@ -71,7 +71,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg:      cfg,
-		procs:    newProcessTable(),
+		procs:    newProcessTable(cfg.Logger),
 		watchers: newWatcherTable(),
 		token:    cfg.AccessToken,
 		env:      cfg.GlobalEnv,

@@ -4,9 +4,14 @@ package isolate
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	"abxdash/client"
+	"abxdash/client/envdpb/process"
+	"abxdash/client/envdpb/process/processconnect"
 )
 
 // BenchmarkStart is one sandbox from nothing to an answering agent, and its end.
@@ -37,6 +42,32 @@ func BenchmarkFirstOutput(b *testing.B) {
 		if err := s.Kill(context.Background()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkOutput is output through the real agent, to a client that drops it.
+func BenchmarkOutput(b *testing.B) {
+	l := newLauncher(b)
+	wantNamespace(b, l)
+	s := startBox(b, l, Config{ID: realAgent})
+	const size = 256 << 20
+	b.SetBytes(size)
+	for b.Loop() {
+		req := connect.NewRequest(&process.StartRequest{Process: &process.ProcessConfig{
+			Cmd: "head", Args: []string{"-c", strconv.Itoa(size), "/dev/zero"},
+		}})
+		stream, err := processconnect.NewProcessClient(s.http, "http://agent").Start(context.Background(), req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for stream.Receive() {
+			n += len(stream.Msg().GetEvent().GetData().GetStdout())
+		}
+		if err := stream.Err(); err != nil || n != size {
+			b.Fatal(n, err)
+		}
+		_ = stream.Close()
 	}
 }
 

@@ -31,7 +31,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+PathStatus, s.handleStatus)
 	mux.HandleFunc("POST "+PathStop, s.handleStop)
 
-	mux.HandleFunc("POST /sandboxes", s.handleCreate)
+	mux.HandleFunc("POST /sandboxes", s.handleCreate(version1))
+	mux.HandleFunc("POST /v2/sandboxes", s.handleCreate(version2))
 	mux.HandleFunc("GET /sandboxes", s.handleListV1)
 	mux.HandleFunc("GET /v2/sandboxes", s.handleListV2)
 	mux.HandleFunc("GET /sandboxes/metrics", s.handleMetricsMany)
@@ -40,7 +41,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /sandboxes/{id}/metrics", s.handleMetrics)
 	mux.HandleFunc("POST /sandboxes/{id}/timeout", s.withBox(s.handleTimeout))
 	mux.HandleFunc("POST /sandboxes/{id}/refreshes", s.withBox(s.handleRefresh))
-	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect))
+	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect(version1)))
+	mux.HandleFunc("POST /v2/sandboxes/{id}/connect", s.withBox(s.handleConnect(version2)))
 	mux.HandleFunc("POST /sandboxes/{id}/resume", s.withBox(s.handleResume))
 	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handleLater("pausing a sandbox")))
 	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleLater("snapshots")))
@@ -137,31 +139,53 @@ func (s *Server) held(r *http.Request) bool {
 	return !s.draining
 }
 
-func (s *Server) handleCreate(w http.ResponseWriter, r *http.Request) {
-	req, e := readBody[newSandbox](w, r, false)
-	if e == nil {
-		e = s.check(&req)
-	}
-	if e != nil {
-		writeError(w, e)
-		return
-	}
-	lifetime := defaultTimeout
-	if req.Timeout != nil {
-		lifetime = time.Duration(*req.Timeout) * time.Second
-	}
-	b, err := s.create(r.Context(), req, lifetime)
-	if err != nil {
-		var refused *apiError
-		if !errors.As(err, &refused) {
-			refused = refuse(http.StatusInternalServerError, "cannot start the sandbox: %s", err)
-			refused.ErrorCode = "sandbox_create_failed"
-			s.log.Error("create failed", "err", err)
+// version is what differs between the two forms of create and connect. The
+// second is newer SDKs': always secure, and with a default lifetime on connect.
+type version struct {
+	secure         bool
+	createTimeout  time.Duration
+	connectTimeout time.Duration // 0: the call must name one
+}
+
+var (
+	version1 = version{createTimeout: defaultTimeout}
+	version2 = version{secure: true, createTimeout: 300 * time.Second, connectTimeout: 300 * time.Second}
+)
+
+func (s *Server) handleCreate(v version) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		req, e := readBody[newSandbox](w, r, false)
+		if e == nil {
+			e = s.check(&req)
 		}
-		writeError(w, refused)
-		return
+		if e != nil {
+			writeError(w, e)
+			return
+		}
+		req.Secure = req.Secure || v.secure
+		lifetime := v.createTimeout
+		if req.Timeout != nil {
+			lifetime = time.Duration(*req.Timeout) * time.Second
+		}
+		b, err := s.create(r.Context(), req, lifetime)
+		if err != nil {
+			writeError(w, s.failedCreate(err))
+			return
+		}
+		writeJSON(w, http.StatusCreated, s.sandbox(b))
 	}
-	writeJSON(w, http.StatusCreated, s.sandbox(b))
+}
+
+// failedCreate is the answer to a create that went wrong.
+func (s *Server) failedCreate(err error) *apiError {
+	var e *apiError
+	if errors.As(err, &e) {
+		return e
+	}
+	s.log.Error("create failed", "err", err)
+	e = refuse(http.StatusInternalServerError, "cannot start the sandbox: %s", err)
+	e.ErrorCode = "sandbox_create_failed"
+	return e
 }
 
 // check refuses what the local server cannot do, rather than ignoring it.
@@ -278,22 +302,27 @@ func (s *Server) answerEmpty(w http.ResponseWriter, e *apiError) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Server) handleConnect(w http.ResponseWriter, r *http.Request, b *box) {
-	body, e := readBody[timeoutBody](w, r, false)
-	if e == nil && body.Timeout == nil {
-		e = refuse(http.StatusBadRequest, "timeout is required")
+func (s *Server) handleConnect(v version) func(http.ResponseWriter, *http.Request, *box) {
+	return func(w http.ResponseWriter, r *http.Request, b *box) {
+		body, e := readBody[timeoutBody](w, r, v.connectTimeout > 0)
+		lifetime := v.connectTimeout
+		switch {
+		case e != nil:
+		case body.Timeout != nil:
+			lifetime = time.Duration(*body.Timeout) * time.Second
+			e = checkSeconds("timeout", *body.Timeout, 0)
+		case lifetime == 0:
+			e = refuse(http.StatusBadRequest, "timeout is required")
+		}
+		if e == nil {
+			e = s.setEnd(b, lifetime, false)
+		}
+		if e != nil {
+			writeError(w, e)
+			return
+		}
+		writeJSON(w, http.StatusOK, s.sandbox(b))
 	}
-	if e == nil {
-		e = checkSeconds("timeout", *body.Timeout, 0)
-	}
-	if e == nil {
-		e = s.setEnd(b, time.Duration(*body.Timeout)*time.Second, false)
-	}
-	if e != nil {
-		writeError(w, e)
-		return
-	}
-	writeJSON(w, http.StatusOK, s.sandbox(b))
 }
 
 // setEnd applies the rules of e2b-protocol §3.5: the new end is d from now, at

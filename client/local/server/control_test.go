@@ -158,6 +158,29 @@ func TestCreateDefaultsAndNetwork(t *testing.T) {
 	}
 }
 
+func TestSecondVersionOfCreateAndConnect(t *testing.T) {
+	r := newRig(t, &fakeIsolator{})
+	rep := r.do("POST", "/v2/sandboxes", `{"templateID":"base"}`)
+	sb := decode[sandboxJSON](t, rep.body)
+	if rep.status != 201 || sb.EnvdAccessToken == "" {
+		t.Errorf("create: %+v", rep)
+	}
+	left := func() time.Duration {
+		d := decode[detailJSON](t, r.do("GET", "/sandboxes/"+sb.SandboxID, "").body)
+		return d.EndAt.Sub(r.clock.Now())
+	}
+	if got := left(); got != 300*time.Second {
+		t.Errorf("created for %s", got)
+	}
+	r.clock.Advance(100 * time.Second)
+	for _, body := range []string{"", "{}", `{"memory":false}`} {
+		rep := r.do("POST", "/v2/sandboxes/"+sb.SandboxID+"/connect", body)
+		if got := left(); rep.status != 200 || got != 300*time.Second || decode[sandboxJSON](t, rep.body) != sb {
+			t.Errorf("connect %q: %+v, %s left", body, rep, got)
+		}
+	}
+}
+
 func TestProcessLevelHasHostNetwork(t *testing.T) {
 	s := New(Options{Isolator: &fakeIsolator{}, Isolation: client.IsolationProcess, Dir: t.TempDir()})
 	if n := s.networkFor(newSandbox{}); n != NetworkHost {
@@ -374,4 +397,38 @@ func TestLifetimeCalls(t *testing.T) {
 		t.Errorf("timeout 0: %+v", rep)
 	}
 	eventually(t, "timeout 0 ends the sandbox", func() bool { return len(r.ids("/v2/sandboxes")) == 0 })
+}
+
+func FuzzListQuery(f *testing.F) {
+	f.Add("metadata=u%3Da%252520b%252526c%25253Dd%26k%3Dv&state=running,paused&order=asc&limit=5&nextToken=NT%3D%3D")
+	f.Add("startedAfter=2026-01-01T00%3A00%3A00.000Z&template=base")
+	f.Fuzz(func(t *testing.T, query string) {
+		v, err := url.ParseQuery(query)
+		if err != nil {
+			t.Skip()
+		}
+		q, e := parseListQuery(v)
+		switch {
+		case e != nil && e.Code != 400:
+			t.Errorf("refused with %+v", e)
+		case e == nil && (q.limit < 1 || q.limit > pageMax):
+			t.Errorf("accepted %+v", q)
+		}
+	})
+}
+
+func TestPageTokensRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "s"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")).UTC()
+		id := rapid.StringMatching(`i[a-z0-9]{20}`).Draw(t, "id")
+		q := listQuery{asc: rapid.Bool().Draw(t, "asc")}
+		token := q.encode(at, id)
+		if e := q.decode(token); e != nil || q.token != (pageToken{at, id}) {
+			t.Errorf("%q: %+v, %v", token, q.token, e)
+		}
+		q.asc = !q.asc
+		if q.decode(token) == nil {
+			t.Error("taken under the other order")
+		}
+	})
 }

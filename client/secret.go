@@ -1,4 +1,4 @@
-package e2b
+package client
 
 import (
 	"encoding/base64"
@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// secret finds a key in text, in the spellings that servers and proxies give
-// back, and masks it (AUT-08).
-type secret struct {
+// Secret finds a key or token in text, in the spellings that servers and
+// proxies give back, and masks it (AUT-08). The zero value masks nothing.
+type Secret struct {
 	forms  []string
 	masked string
 }
 
-// newSecret prepares the forms of a key. Very short keys are not looked for:
+// NewSecret prepares the forms of a key. Very short keys are not looked for:
 // they would turn up in any text.
-func newSecret(key string) secret {
+func NewSecret(key string) Secret {
 	if len(key) < 6 {
-		return secret{}
+		return Secret{}
 	}
-	s := secret{masked: "…"}
+	s := Secret{masked: "…"}
 	if len(key) >= 16 {
 		s.masked = key[:4] + "…" + key[len(key)-4:]
 	}
@@ -55,8 +55,8 @@ func percentAll(s string) string {
 	return b.String()
 }
 
-// mask replaces every form of the key in text.
-func (s secret) mask(text string) string {
+// Mask replaces every form of the key in text.
+func (s Secret) Mask(text string) string {
 	for _, f := range s.forms {
 		text = replaceFold(text, f, s.masked)
 	}
@@ -82,3 +82,12 @@ func replaceFold(text, old, with string) string {
 		text, lower = text[i+len(needle):], lower[i+len(needle):]
 	}
 }
+
+// String shows no key.
+func (s Secret) String() string { return s.masked }
+
+// GoString is String, for %#v.
+func (s Secret) GoString() string { return s.masked }
+
+// Mask is [Secret.Mask] for a key that is needed once.
+func Mask(text, key string) string { return NewSecret(key).Mask(text) }
