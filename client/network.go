@@ -62,3 +62,10 @@ type Ports interface {
 type PortDialer interface {
 	DialPort(ctx context.Context, id ID, port int) (net.Conn, error)
 }
+
+// WebClient is found on a provider whose ports are reached over HTTP with its
+// own proxies and authorities. The client has no overall timeout, follows no
+// redirect to another host, and adds no key by itself.
+type WebClient interface {
+	HTTPClient() *http.Client
+}

@@ -12,7 +12,6 @@ import (
 )
 
 type variant struct {
-	name    string
 	dark    bool
 	profile colorprofile.Profile
 	noColor bool
@@ -130,7 +129,7 @@ func TestContrast(t *testing.T) {
 		for _, dark := range []bool{true, false} {
 			th := For(dark, p, false, false)
 			backs := []color.Color{color.Black, hex(0x1a1b26), hex(0x1e1e1e)}
-			plain := color.Color(hex(0xd0d0d0))
+			plain := hex(0xd0d0d0)
 			if !dark {
 				backs = []color.Color{color.White, hex(0xfdf6e3)}
 				plain = color.Black

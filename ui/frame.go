@@ -184,7 +184,8 @@ func (r *Root) drawChips(area uv.Rectangle, room int) int {
 // chips are those of the shell and of the screen, rightmost first.
 func (r *Root) chips() []Chip {
 	var out []Chip
-	out = append(out, Chip{Text: r.opts.Now().Format("15:04:05")})
+	// Minutes only: a clock of seconds would redraw an idle screen every second.
+	out = append(out, Chip{Text: r.opts.Now().Format("15:04")})
 	if r.opts.Banner != "" {
 		out = append(out, Chip{Text: r.opts.Banner, Level: ToastWarn})
 	}

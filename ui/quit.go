@@ -151,7 +151,7 @@ func (q *quitBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	in := draw.Box(scr, area, t, q.Title(), border, t.Border.Title)
 	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
 	lines := q.lines()
-	for i := 0; i < min(len(lines), in.Dy()-1); i++ {
+	for i := range min(len(lines), max(in.Dy()-1, 0)) {
 		draw.Text(scr, in.Min.X, in.Min.Y+i, in.Dx(), lines[i], t.Text.Normal)
 	}
 	k := q.env.Keys

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"image/color"
+	"strings"
 	"testing"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -13,7 +14,7 @@ import (
 func TestRenderReadsBack(t *testing.T) {
 	colours := []color.Color{nil, ansi.Red, ansi.IndexedColor(200), color.RGBA{1, 2, 3, 255}}
 	contents := []string{" ", "a", "构", "e\u0301", "👍"}
-	var r renderer
+	r := renderer{graphemes: true}
 	rapid.Check(t, func(t *rapid.T) {
 		const w, h = 12, 3
 		in := uv.NewScreenBuffer(w, h)
@@ -56,5 +57,37 @@ func TestRenderForgetsStyles(t *testing.T) {
 	}
 	if len(r.moves) > maxMoves {
 		t.Errorf("%d styles are remembered", len(r.moves))
+	}
+}
+
+// A grapheme that terminals measure differently takes exactly its cells by either measure.
+func TestRenderSettlesWidths(t *testing.T) {
+	for _, tt := range []struct {
+		content string
+		want    string
+	}{
+		{"a", "a"},
+		{"构", "构"},
+		{"👍", "👍"},
+		{"e\u0301", "e\u0301"},
+		{"👩\u200d💻", "👩"},
+		{"👍🏽", "👍"},
+		{"❤\ufe0f", "❤ "},
+		{"1\ufe0f\u20e3", "1 "},
+		{"─", "─"},
+		{"e" + strings.Repeat("\u0301", 100), "e"},
+	} {
+		width := ansi.StringWidth(tt.content)
+		var r renderer
+		line := uv.NewLine(width)
+		line.Set(0, &uv.Cell{Content: tt.content, Width: width})
+		got := r.render([]uv.Line{line})
+		if got != tt.want || ansi.StringWidthWc(got) != width {
+			t.Errorf("%q is written as %q, want %q in %d cells", tt.content, got, tt.want, width)
+		}
+		r = renderer{graphemes: true}
+		if got := r.render([]uv.Line{line}); got != tt.content && len(tt.content) <= maxGrapheme {
+			t.Errorf("a terminal that measures graphemes gets %q for %q", got, tt.content)
+		}
 	}
 }

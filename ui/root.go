@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/keymap"
 	"abxdash/theme"
@@ -46,8 +47,8 @@ type Options struct {
 	NoColor, ASCII bool
 	// FrameInterval is the least time between two frames; 0 is 16 ms, negative draws after every message.
 	FrameInterval time.Duration
-	// After makes a command that delivers msg after d; nil is tea.Tick. Tests that drive
-	// Root by hand replace it.
+	// After makes a command that delivers msg after d; nil is a timer that ends
+	// with the Root. Tests that drive Root by hand replace it.
 	After func(d time.Duration, msg tea.Msg) tea.Cmd
 	// OnPanic is told of a recovered panic, with the stack, for the log.
 	OnPanic func(where string, value any, stack []byte)
@@ -119,16 +120,14 @@ func New(opts Options) *Root {
 	if opts.App == "" {
 		opts.App = "abxdash"
 	}
-	if opts.After == nil {
-		opts.After = func(d time.Duration, msg tea.Msg) tea.Cmd {
-			return tea.Tick(d, func(time.Time) tea.Msg { return msg })
-		}
-	}
 	if opts.FrameInterval == 0 {
 		opts.FrameInterval = frameInterval
 	}
 	r := &Root{opts: opts, profile: colorprofile.TrueColor, dark: !opts.Light, mouse: !opts.NoMouse, focused: true, hint: opts.Hint, dirty: true}
 	r.ctx, r.cancel = context.WithCancel(opts.Ctx)
+	if r.opts.After == nil {
+		r.opts.After = r.after
+	}
 	r.env = Env{Ctx: r.ctx, Keys: opts.Keys, Now: opts.Now, Theme: r.theme()}
 	for _, b := range opts.Background {
 		r.back = append(r.back, &backing{Background: b})
@@ -163,6 +162,20 @@ type secondMsg struct{}
 
 // frameMsg is the timer behind a frame that was put off.
 type frameMsg struct{}
+
+// after is a timer that ends early when the Root is closed.
+func (r *Root) after(d time.Duration, msg tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return msg
+		case <-r.ctx.Done():
+			return nil
+		}
+	}
+}
 
 // tick is aligned to the full second, so that all countdowns turn together.
 func (r *Root) tick() tea.Cmd {
@@ -243,6 +256,11 @@ func (r *Root) handleTerminal(msg tea.Msg) tea.Cmd {
 	case tea.ResumeMsg:
 		// Whatever ran meanwhile may have painted over us.
 		return tea.Batch(tea.ClearScreen, r.broadcast(msg))
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeUnicodeCore && msg.Value != ansi.ModeNotRecognized && msg.Value != ansi.ModePermanentlyReset {
+			r.out.graphemes = true // the framework then switches it on
+		}
+		return r.broadcast(msg)
 	case tea.ColorProfileMsg:
 		r.profile = msg.Profile
 		return r.retheme()

@@ -18,7 +18,7 @@ import (
 
 func TestFirstFrame(t *testing.T) {
 	d := newDesk(t, 80, 24)
-	for _, s := range []string{"abxdash", "Sandboxes", "body of Sandboxes", "enter open", "? help", "13:58:00"} {
+	for _, s := range []string{"abxdash", "Sandboxes", "body of Sandboxes", "enter open", "? help", "13:58"} {
 		if !d.Shows(s) {
 			t.Errorf("%q is not shown:\n%s", s, d.Text())
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"syscall"
 
 	"go.yaml.in/yaml/v4"
 
@@ -122,7 +123,7 @@ const maxFile = 1 << 20
 func Read(path string) (Config, error) {
 	var c Config
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return c, nil
 	}
 	if err == nil && info.Size() > maxFile {

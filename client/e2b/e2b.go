@@ -29,6 +29,7 @@ var (
 	_ client.Pauser    = (*sandboxes)(nil)
 
 	_ client.Ports          = (*Client)(nil)
+	_ client.WebClient      = (*Client)(nil)
 	_ client.MetricsReader  = (*Client)(nil)
 	_ client.LogReader      = (*Client)(nil)
 	_ client.Snapshotter    = (*Client)(nil)
@@ -56,6 +57,9 @@ func New(cfg Config) (*Client, error) {
 
 // Close gives up idle connections. Running streams go on.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// HTTPClient implements [client.WebClient].
+func (c *Client) HTTPClient() *http.Client { return c.http }
 
 // Name implements [client.Provider].
 func (c *Client) Name() string { return c.cfg.Name }

@@ -7,6 +7,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -94,7 +95,8 @@ type Step struct {
 // Provider is the fake; it implements client.Provider, all its parts,
 // client.Connector and client.Pauser. Use [New].
 type Provider struct {
-	opts Options
+	opts     Options
+	programs map[string]Program
 
 	mu      sync.Mutex
 	boxes   map[client.ID]*box
@@ -137,13 +139,16 @@ func New(opts Options) *Provider {
 	if opts.Lifetime <= 0 {
 		opts.Lifetime = 300 * time.Second
 	}
-	return &Provider{
-		opts:    opts,
-		boxes:   map[client.ID]*box{},
-		scripts: map[string][]Step{},
-		sticky:  map[client.ID]client.State{},
-		flap:    map[client.ID]bool{},
+	p := &Provider{
+		opts:     opts,
+		programs: programs(),
+		boxes:    map[client.ID]*box{},
+		scripts:  map[string][]Step{},
+		sticky:   map[client.ID]client.State{},
+		flap:     map[client.ID]bool{},
 	}
+	maps.Copy(p.programs, opts.Programs)
+	return p
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

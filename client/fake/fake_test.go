@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		_, err := p.Get(t.Context(), id)
 		got = append(got, err)
 	}
-	if got[0] != boom || client.RetryAfterOf(got[1]) != 2*time.Second || !errors.Is(got[2], client.ErrUnauthorized) || !errors.Is(got[3], client.ErrUnauthorized) {
+	if !errors.Is(got[0], boom) || client.RetryAfterOf(got[1]) != 2*time.Second || !errors.Is(got[2], client.ErrUnauthorized) || !errors.Is(got[3], client.ErrUnauthorized) {
 		t.Errorf("scripted errors: %v", got)
 	}
 	p.ClearScript(fake.OpGet, "")

@@ -143,7 +143,7 @@ func environment(b *box, c client.Command) map[string]string {
 // run is the process's life.
 func (pr *process) run() {
 	defer pr.box.prov.procs.Done()
-	ctx := context.Context(pr.ctx)
+	ctx := pr.ctx
 	if pr.cmd.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, pr.cmd.Timeout, errTimedOut)

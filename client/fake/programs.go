@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,36 +17,38 @@ import (
 )
 
 // programs are the commands that every sandbox has beside the shell's own.
-var programs = map[string]Program{
-	"cat":   catMain,
-	"count": countMain,
-	"date": func(_ context.Context, io IO) int {
-		return say(io, io.proc.box.prov.opts.Now().UTC().Format(time.UnixDate))
-	},
-	"echo":      func(_ context.Context, io IO) int { return say(io, strings.Join(io.Args[1:], " ")) },
-	"env":       envMain,
-	"false":     func(context.Context, IO) int { return 1 },
-	"head":      headMain,
-	"hostname":  func(_ context.Context, io IO) int { return say(io, string(io.proc.box.sb.ID)) },
-	"id":        func(_ context.Context, io IO) int { return say(io, "uid=1000(user) gid=1000(user) groups=1000(user)") },
-	"kill":      killMain,
-	"ls":        lsMain,
-	"mkdir":     mkdirMain,
-	"printenv":  envMain,
-	"ps":        psMain,
-	"pwd":       func(_ context.Context, io IO) int { return say(io, io.Dir) },
-	"rm":        rmMain,
-	"seq":       seqMain,
-	"sha256sum": sumMain,
-	"sleep":     sleepMain,
-	"stty":      sttyMain,
-	"touch":     touchMain,
-	"tr":        trMain,
-	"true":      func(context.Context, IO) int { return 0 },
-	"uname":     func(_ context.Context, io IO) int { return say(io, "Linux") },
-	"wc":        wcMain,
-	"whoami":    func(_ context.Context, io IO) int { return say(io, "user") },
-	"yes":       yesMain,
+func programs() map[string]Program {
+	return map[string]Program{
+		"cat":   catMain,
+		"count": countMain,
+		"date": func(_ context.Context, io IO) int {
+			return say(io, io.proc.box.prov.opts.Now().UTC().Format(time.UnixDate))
+		},
+		"echo":      func(_ context.Context, io IO) int { return say(io, strings.Join(io.Args[1:], " ")) },
+		"env":       envMain,
+		"false":     func(context.Context, IO) int { return 1 },
+		"head":      headMain,
+		"hostname":  func(_ context.Context, io IO) int { return say(io, string(io.proc.box.sb.ID)) },
+		"id":        func(_ context.Context, io IO) int { return say(io, "uid=1000(user) gid=1000(user) groups=1000(user)") },
+		"kill":      killMain,
+		"ls":        lsMain,
+		"mkdir":     mkdirMain,
+		"printenv":  envMain,
+		"ps":        psMain,
+		"pwd":       func(_ context.Context, io IO) int { return say(io, io.Dir) },
+		"rm":        rmMain,
+		"seq":       seqMain,
+		"sha256sum": sumMain,
+		"sleep":     sleepMain,
+		"stty":      sttyMain,
+		"touch":     touchMain,
+		"tr":        trMain,
+		"true":      func(context.Context, IO) int { return 0 },
+		"uname":     func(_ context.Context, io IO) int { return say(io, "Linux") },
+		"wc":        wcMain,
+		"whoami":    func(_ context.Context, io IO) int { return say(io, "user") },
+		"yes":       yesMain,
+	}
 }
 
 func say(io IO, line string) int {
@@ -156,7 +159,7 @@ func headMain(_ context.Context, prog IO) int {
 	return inputs(prog, names, func(r io.Reader) error {
 		if bytesN >= 0 {
 			_, err := io.CopyN(prog.Stdout, r, bytesN)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
@@ -307,16 +310,13 @@ func psMain(_ context.Context, prog IO) int {
 }
 
 func seqMain(_ context.Context, prog IO) int {
-	first, last := 1, 1
-	var err error
-	switch len(prog.Args) {
-	case 2:
-		last, err = strconv.Atoi(prog.Args[1])
-	case 3:
-		first, _ = strconv.Atoi(prog.Args[1])
-		last, err = strconv.Atoi(prog.Args[2])
-	default:
+	if n := len(prog.Args); n != 2 && n != 3 {
 		return fail(prog, 1, "one or two numbers are needed")
+	}
+	first := 1
+	last, err := strconv.Atoi(prog.Args[len(prog.Args)-1])
+	if err == nil && len(prog.Args) == 3 {
+		first, err = strconv.Atoi(prog.Args[1])
 	}
 	if err != nil {
 		return fail(prog, 1, "not a number")

@@ -91,7 +91,7 @@ func runText(ctx context.Context, r *interp.Runner, text string, errw io.Writer)
 		return 2
 	}
 	err = r.Run(ctx, file)
-	if status, ok := interp.IsExitStatus(err); ok {
+	if status := interp.ExitStatus(0); errors.As(err, &status) {
 		return int(status)
 	}
 	if err != nil && ctx.Err() == nil {
@@ -125,7 +125,7 @@ func (pr *process) exec(ctx context.Context, args []string) error {
 		name = path.Base(name)
 	}
 	var code int
-	switch run := pr.program(name); {
+	switch run := pr.box.prov.programs[name]; {
 	case name == "sh" || name == "bash":
 		code = pr.shellMain(ctx, hc, io)
 	case run != nil:
@@ -141,13 +141,6 @@ func (pr *process) exec(ctx context.Context, args []string) error {
 		return interp.ExitStatus(uint8(code))
 	}
 	return nil
-}
-
-func (pr *process) program(name string) Program {
-	if run := pr.box.prov.opts.Programs[name]; run != nil {
-		return run
-	}
-	return programs[name]
 }
 
 // shellMain is sh and bash: -c line, else a script on standard input, else an interactive shell.

@@ -6,6 +6,31 @@
 // gone by itself a minute after its last sandbox. Looking (List, Get, Status)
 // never starts it.
 //
-// main calls [Reexec] before anything else: the server, its janitor and every
-// sandbox are processes of the same binary.
+// # Processes
+//
+// main calls [Reexec] before anything else: all of these are the same binary.
+//
+//	abxdash-local-server    holds the sandboxes; own session, working directory /
+//	  abxdash-local-janitor   waits for the server's end, removes what a killed one left
+//	  abxdash-init            one per sandbox (package isolate)
+//
+// # Files
+//
+//	<run>/server.sock       the socket, mode 0600
+//	<run>/server.lock       held by the running server, names its pid
+//	<run>/start.lock        held while a command starts the server
+//	<run>/server.log        at most about 1 MiB, and one older file
+//	<state>/instances/<run id>.lock, <run id>/sandboxes/<id>/{home,agent.sock,agent.log,meta.json}
+//
+// <run> is ~/.local/state/abxdash/local whatever XDG variables say, so that cron
+// and sudo find the same server; <state> follows XDG_STATE_HOME. ABXDASH_HOME
+// moves both to $ABXDASH_HOME/state/local. Folders have mode 0700, and whatever
+// belongs to another user is refused.
+//
+// # Versions
+//
+// A server with the same protocol number is used, whatever its version; the
+// status carries a note. One of another version that holds nothing is replaced
+// by the next Create. One with another protocol number is left alone, its
+// sandboxes too, and every call says so (E9010).
 package local

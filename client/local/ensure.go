@@ -69,14 +69,16 @@ func versionNote(st server.StatusJSON, mine string) string {
 		client.OneLine(st.Version, 40), client.OneLine(mine, 40), st.Sandboxes)
 }
 
-// levels from weakest to strongest.
-var levels = []client.Isolation{
-	client.IsolationProcess, client.IsolationLandlock, client.IsolationNamespace, client.IsolationContainer,
+// strength orders the levels; an unknown one is the weakest.
+func strength(l client.Isolation) int {
+	return slices.Index([]client.Isolation{
+		client.IsolationProcess, client.IsolationLandlock, client.IsolationNamespace, client.IsolationContainer,
+	}, l)
 }
 
 // checkLevel is E9011 when have is weaker than want.
 func checkLevel(have, want client.Isolation) error {
-	if want == "" || slices.Index(levels, have) >= slices.Index(levels, want) {
+	if want == "" || strength(have) >= strength(want) {
 		return nil
 	}
 	return &client.Error{

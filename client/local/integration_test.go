@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"abxdash/client"
 )
 
@@ -162,7 +165,11 @@ func TestKillLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t, Config{})
 	sb := create(t, p, client.CreateSpec{Metadata: map[string]string{"name": "n1"}})
-	if sb.Name != "n1" || sb.Isolation == "" || sb.Template != "base" || sb.Provider != Name {
+	got, err := p.Sandboxes().Get(t.Context(), sb.ID)
+	if d := cmp.Diff(got, sb, cmpopts.IgnoreFields(client.Sandbox{}, "Raw")); d != "" || err != nil {
+		t.Errorf("create and get differ: %v\n%s", err, d)
+	}
+	if sb.CPU == 0 || sb.MemoryMB == 0 || sb.Name != "n1" || sb.Isolation == "" || sb.Template != "base" || sb.Provider != Name {
 		t.Errorf("created %+v", sb)
 	}
 	run(t, p, sb.ID, "mkdir -p a/b && touch a/b/c && chmod 0 a/b && chmod 0 a && mkdir closed && chmod 0 closed")

@@ -71,12 +71,10 @@ func (p paths) readReport(r io.Reader) error {
 // startPatience is how long a server may take to say that it serves.
 const startPatience = 30 * time.Second
 
-// passed are the variables that the server and so its sandboxes' launcher may
-// see: none that could hold a key.
-var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "ABXDASH_HOME"}
-
-// scrub keeps only the variables that the server needs.
+// scrub keeps only the variables that the server and so its sandboxes' launcher
+// need: none that could hold a key.
 func scrub(env []string) []string {
+	passed := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "ABXDASH_HOME"}
 	out := []string{}
 	for _, kv := range env {
 		name, _, ok := strings.Cut(kv, "=")

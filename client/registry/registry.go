@@ -19,7 +19,9 @@ import (
 )
 
 // known are the providers that a version of abxdash may have (product.md §3).
-var known = []string{credentials.Express, "opensandbox", "alicloud-container", "cubesandbox", "e2b", local.Name}
+func known() []string {
+	return []string{credentials.Express, "opensandbox", "alicloud-container", "cubesandbox", "e2b", local.Name}
+}
 
 // Options say what to make.
 type Options struct {
@@ -93,7 +95,7 @@ func NewLocal(c config.Config, version string, log *slog.Logger) (*local.Provide
 // remotes names the remote providers to try, in a stable order.
 func remotes(o Options) []string {
 	list := slices.Sorted(maps.Keys(o.Config.Providers))
-	for _, name := range known {
+	for _, name := range known() {
 		if name != local.Name && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
@@ -137,7 +139,7 @@ func first(list ...string) string {
 // unknown is the error of a --provider that is none.
 func (o Options) unknown() error {
 	e := client.Usagef("choose provider", "there is no provider %q", client.OneLine(o.Only, 60))
-	e.Hint = "known are: " + strings.Join(append(slices.Sorted(maps.Keys(o.Config.Providers)), known...), ", ")
+	e.Hint = "known are: " + strings.Join(append(slices.Sorted(maps.Keys(o.Config.Providers)), known()...), ", ")
 	return e
 }
 

@@ -153,11 +153,6 @@ func (r *rig) say(s string) {
 	}
 }
 
-func (r *rig) shows(s string) {
-	r.t.Helper()
-	r.until("the screen to show "+s, func() bool { return strings.Contains(strings.Join(r.screen.Lines(), "\n"), s) })
-}
-
 func (r *rig) typeKeys(s string) {
 	r.t.Helper()
 	if _, err := io.WriteString(r.ptm, s); err != nil {

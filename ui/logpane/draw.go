@@ -30,14 +30,13 @@ func (p *Pane) Draw(scr uv.Screen, area uv.Rectangle, t *theme.Theme) *tea.Curso
 
 func (p *Pane) drawRows(scr uv.Screen, t *theme.Theme) {
 	_, next := p.bounds()
-	at := p.top
 	if p.follow {
-		at = p.tail()
+		p.last = p.tail()
 	} else {
 		p.clampTop()
-		at = p.top
+		p.last = p.top
 	}
-	p.last = at
+	at := p.last
 	y, h := 0, p.height()
 	n, row := at.line, at.row
 	for ; n < next && y < h; n++ {

@@ -138,11 +138,9 @@ type row struct {
 	mark    Mark
 }
 
-// text of one-byte characters, so that drawing does not allocate.
-var asciiText = func() (t [128]string) {
-	for i := range t {
-		t[i] = string(rune(i))
-	}
-	t[0] = " "
-	return t
-}()
+// asciiChars holds the one-byte characters, so that drawing them does not allocate.
+const asciiChars = " \x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" +
+	"\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f" +
+	" !\"#$%&'()*+,-./0123456789:;<=>?" +
+	"@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_" +
+	"`abcdefghijklmnopqrstuvwxyz{|}~\x7f"

@@ -10,15 +10,17 @@ const (
 )
 
 // decGraphics is what 0x5f..0x7e mean in the DEC special graphics set.
-var decGraphics = [...]rune{
-	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
-	'⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+func decGraphics() [32]rune {
+	return [...]rune{
+		' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
+		'⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+	}
 }
 
 func (c charset) translate(r rune) rune {
 	switch {
 	case c == charsetGraphics && r >= 0x5f && r <= 0x7e:
-		return decGraphics[r-0x5f]
+		return decGraphics()[r-0x5f]
 	case c == charsetUK && r == '#':
 		return '£'
 	}

@@ -7,9 +7,25 @@ import (
 )
 
 // basicColors are xterm's first sixteen colours.
-var basicColors = [16][3]uint8{
-	{0, 0, 0}, {205, 0, 0}, {0, 205, 0}, {205, 205, 0}, {0, 0, 238}, {205, 0, 205}, {0, 205, 205}, {229, 229, 229},
-	{127, 127, 127}, {255, 0, 0}, {0, 255, 0}, {255, 255, 0}, {92, 92, 255}, {255, 0, 255}, {0, 255, 255}, {255, 255, 255},
+func basicColors() [16][3]uint8 {
+	return [16][3]uint8{
+		{0, 0, 0},
+		{205, 0, 0},
+		{0, 205, 0},
+		{205, 205, 0},
+		{0, 0, 238},
+		{205, 0, 205},
+		{0, 205, 205},
+		{229, 229, 229},
+		{127, 127, 127},
+		{255, 0, 0},
+		{0, 255, 0},
+		{255, 255, 0},
+		{92, 92, 255},
+		{255, 0, 255},
+		{0, 255, 255},
+		{255, 255, 255},
+	}
 }
 
 // rgb resolves a colour under the program's palette.
@@ -28,7 +44,7 @@ func (t *Terminal) rgb(c Color) (r, g, b uint8) {
 func paletteRGB(i uint8) (r, g, b uint8) {
 	switch {
 	case i < 16:
-		c := basicColors[i]
+		c := basicColors()[i]
 		return c[0], c[1], c[2]
 	case i < 232:
 		level := func(v uint8) uint8 {
@@ -95,9 +111,5 @@ func colorText(b *strings.Builder, c Color, base int) {
 	}
 }
 
-// touchAll marks every row as changed, after the palette was.
-func (t *Terminal) touchAll() {
-	for _, r := range t.scr.rows {
-		r.stamp = t.version
-	}
-}
+// recolour makes widgets resolve all styles again, after the palette or a default colour changed.
+func (t *Terminal) recolour() { t.styles.gen++ }

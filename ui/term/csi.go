@@ -260,9 +260,10 @@ func (t *Terminal) csiInter(final byte) {
 
 func (t *Terminal) reportMode() {
 	n := t.raw(0, 0)
-	if t.private == '?' {
+	switch t.private {
+	case '?':
 		t.reply(fmt.Sprintf("\x1b[?%d;%d$y", n, t.modeState(n, true)))
-	} else if t.private == 0 {
+	case 0:
 		t.reply(fmt.Sprintf("\x1b[%d;%d$y", n, t.modeState(n, false)))
 	}
 }

@@ -48,13 +48,13 @@ func xtermModifiers(mod tea.KeyMod) int {
 
 func encodeLegacy(k tea.Key, m Modes) []byte {
 	mods := xtermModifiers(k.Mod)
-	if pad, ok := padKeys[k.Code]; ok {
+	if pad, ok := keypadKey(k.Code); ok {
 		if pad.same == 0 {
 			return encodePad(k, pad, mods, m)
 		}
 		k.Code = pad.same
 	}
-	if form, ok := specialKeys[k.Code]; ok {
+	if form, ok := specialKey(k.Code); ok {
 		return specialBytes(form, mods, m.AppCursor)
 	}
 	if b := encodeC0Key(k, mods, m); b != nil {
@@ -220,10 +220,10 @@ func encodeKitty(k tea.Key, ev KeyEvent, m Modes) []byte {
 	mods := kittyModifiers(k.Mod)
 	plain := k.Mod&^lockModifiers == 0
 	shiftOnly := k.Mod&^(lockModifiers|tea.ModShift) == 0
-	if form, ok := specialKeys[k.Code]; ok {
+	if form, ok := specialKey(k.Code); ok {
 		return kittySpecial(form, mods, ev)
 	}
-	if pad, ok := padKeys[k.Code]; ok {
+	if pad, ok := keypadKey(k.Code); ok {
 		if k.Text != "" && shiftOnly && !all {
 			return textPress(k.Text, ev)
 		}

@@ -20,12 +20,10 @@ func EncodePaste(text string, m Modes) []byte {
 	return []byte("\x1b[200~" + stripPasteEnd(text) + "\x1b[201~")
 }
 
-// pasteEnds are the ways to write the end marker.
-var pasteEnds = [...]string{"\x1b[201~", "\u009b201~", "\x9b201~"}
-
 // stripPasteEnd removes end markers, those included that appear only once
 // another one between their parts is gone.
 func stripPasteEnd(text string) string {
+	pasteEnds := [...]string{"\x1b[201~", "\u009b201~", "\x9b201~"}
 	out := make([]byte, 0, len(text))
 	for i := range len(text) {
 		out = append(out, text[i])
@@ -55,6 +53,9 @@ func EncodeFocus(in bool, m Modes) []byte {
 // x, y counted from 0; nil if the program does not want it.
 func EncodeMouse(msg tea.MouseMsg, x, y int, m Modes) []byte {
 	ev := msg.Mouse()
+	if m.Mouse == MouseOff {
+		return wheelKeys(ev.Button, m)
+	}
 	_, release := msg.(tea.MouseReleaseMsg)
 	_, motion := msg.(tea.MouseMotionMsg)
 	if !wantsMouse(ev, release, motion, m) || x < 0 || y < 0 {
@@ -73,10 +74,29 @@ func EncodeMouse(msg tea.MouseMsg, x, y int, m Modes) []byte {
 	return mouseBytes(code, x+1, y+1, release, m.MouseEnc)
 }
 
+// wheelLines is how many lines one step of the wheel moves under alternate scroll.
+const wheelLines = 3
+
+// wheelKeys is alternate scroll (mode 1007): on the alternate screen the wheel
+// types arrow keys into a program that does not want the mouse.
+func wheelKeys(b tea.MouseButton, m Modes) []byte {
+	if !m.AltScreen || !m.AltScroll {
+		return nil
+	}
+	var key tea.Key
+	switch b {
+	case tea.MouseWheelUp:
+		key.Code = tea.KeyUp
+	case tea.MouseWheelDown:
+		key.Code = tea.KeyDown
+	default:
+		return nil
+	}
+	return bytes.Repeat(EncodeKey(key, KeyPress, m), wheelLines)
+}
+
 func wantsMouse(ev tea.Mouse, release, motion bool, m Modes) bool {
 	switch m.Mouse {
-	case MouseOff:
-		return false
 	case MouseX10:
 		return !release && !motion && ev.Button >= tea.MouseLeft && ev.Button <= tea.MouseRight
 	case MouseNormal:

@@ -181,6 +181,9 @@ var mouseCases = []struct {
 	{"urxvt release", tea.MouseReleaseMsg{Button: tea.MouseLeft}, 0, 0, Modes{Mouse: MouseNormal, MouseEnc: MouseEncodingURXVT}, "\x1b[35;1;1M"},
 	{"utf-8", tea.MouseClickMsg{Button: tea.MouseLeft}, 299, 1, Modes{Mouse: MouseNormal, MouseEnc: MouseEncodingUTF8}, "\x1b[M\x20\u014c\x22"},
 	{"utf-8 too far", tea.MouseClickMsg{Button: tea.MouseLeft}, 2015, 1, Modes{Mouse: MouseNormal, MouseEnc: MouseEncodingUTF8}, ""},
+	{"alternate scroll", tea.MouseWheelMsg{Button: tea.MouseWheelUp}, 0, 0, Modes{AltScreen: true, AltScroll: true, AppCursor: true}, "\x1bOA\x1bOA\x1bOA"},
+	{"alternate scroll is for the alternate screen", tea.MouseWheelMsg{Button: tea.MouseWheelUp}, 0, 0, Modes{AltScroll: true}, ""},
+	{"alternate scroll can be off", tea.MouseWheelMsg{Button: tea.MouseWheelUp}, 0, 0, Modes{AltScreen: true}, ""},
 	{"outside", tea.MouseClickMsg{Button: tea.MouseLeft}, -1, 1, Modes{Mouse: MouseNormal}, ""},
 }
 

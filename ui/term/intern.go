@@ -182,7 +182,10 @@ func (t *Terminal) makeRoom() {
 		return
 	}
 	t.collect()
-	if len(t.styles.free) < maxStyles/16 || len(t.clusters.free) < maxClusters/16 {
+	room := func(limit, used, free int) bool { return limit-used+free >= limit/16 }
+	if !room(maxStyles, len(t.styles.list), len(t.styles.free)) ||
+		!room(maxClusters, len(t.clusters.list), len(t.clusters.free)) ||
+		!room(maxLinks, len(t.links.list), len(t.links.free)) {
 		t.sweepWait = sweepPause
 	}
 }

@@ -13,35 +13,173 @@ type keyForm struct {
 	kitty int
 }
 
-// specialKeys are the keys whose form is the same in xterm and Kitty, save for F13 and up.
-var specialKeys = map[rune]keyForm{
-	tea.KeyUp: {letter: 'A'}, tea.KeyDown: {letter: 'B'}, tea.KeyRight: {letter: 'C'}, tea.KeyLeft: {letter: 'D'},
-	tea.KeyBegin: {letter: 'E'}, tea.KeyEnd: {letter: 'F'}, tea.KeyHome: {letter: 'H'},
-	tea.KeyFind: {number: 1}, tea.KeyInsert: {number: 2}, tea.KeyDelete: {number: 3}, tea.KeySelect: {number: 4},
-	tea.KeyPgUp: {number: 5}, tea.KeyPgDown: {number: 6},
-	tea.KeyF1: {letter: 'P'}, tea.KeyF2: {letter: 'Q'}, tea.KeyF3: {letter: 'R'}, tea.KeyF4: {letter: 'S'},
-	tea.KeyF5: {number: 15}, tea.KeyF6: {number: 17}, tea.KeyF7: {number: 18}, tea.KeyF8: {number: 19},
-	tea.KeyF9: {number: 20}, tea.KeyF10: {number: 21}, tea.KeyF11: {number: 23}, tea.KeyF12: {number: 24},
-	tea.KeyF13: {number: 25, kitty: 57376}, tea.KeyF14: {number: 26, kitty: 57377},
-	tea.KeyF15: {number: 28, kitty: 57378}, tea.KeyF16: {number: 29, kitty: 57379},
-	tea.KeyF17: {number: 31, kitty: 57380}, tea.KeyF18: {number: 32, kitty: 57381},
-	tea.KeyF19: {number: 33, kitty: 57382}, tea.KeyF20: {number: 34, kitty: 57383},
-	tea.KeyF21: {kitty: 57384}, tea.KeyF22: {kitty: 57385}, tea.KeyF23: {kitty: 57386}, tea.KeyF24: {kitty: 57387},
-	tea.KeyF25: {kitty: 57388}, tea.KeyF26: {kitty: 57389}, tea.KeyF27: {kitty: 57390}, tea.KeyF28: {kitty: 57391},
-	tea.KeyF29: {kitty: 57392}, tea.KeyF30: {kitty: 57393}, tea.KeyF31: {kitty: 57394}, tea.KeyF32: {kitty: 57395},
-	tea.KeyF33: {kitty: 57396}, tea.KeyF34: {kitty: 57397}, tea.KeyF35: {kitty: 57398},
-	tea.KeyCapsLock: {kitty: 57358}, tea.KeyScrollLock: {kitty: 57359}, tea.KeyNumLock: {kitty: 57360},
-	tea.KeyPrintScreen: {kitty: 57361}, tea.KeyPause: {kitty: 57362}, tea.KeyMenu: {number: 29, kitty: 57363},
-	tea.KeyMediaPlay: {kitty: 57428}, tea.KeyMediaPause: {kitty: 57429}, tea.KeyMediaPlayPause: {kitty: 57430},
-	tea.KeyMediaReverse: {kitty: 57431}, tea.KeyMediaStop: {kitty: 57432}, tea.KeyMediaFastForward: {kitty: 57433},
-	tea.KeyMediaRewind: {kitty: 57434}, tea.KeyMediaNext: {kitty: 57435}, tea.KeyMediaPrev: {kitty: 57436},
-	tea.KeyMediaRecord: {kitty: 57437}, tea.KeyLowerVol: {kitty: 57438}, tea.KeyRaiseVol: {kitty: 57439},
-	tea.KeyMute:      {kitty: 57440},
-	tea.KeyLeftShift: {kitty: 57441}, tea.KeyLeftCtrl: {kitty: 57442}, tea.KeyLeftAlt: {kitty: 57443},
-	tea.KeyLeftSuper: {kitty: 57444}, tea.KeyLeftHyper: {kitty: 57445}, tea.KeyLeftMeta: {kitty: 57446},
-	tea.KeyRightShift: {kitty: 57447}, tea.KeyRightCtrl: {kitty: 57448}, tea.KeyRightAlt: {kitty: 57449},
-	tea.KeyRightSuper: {kitty: 57450}, tea.KeyRightHyper: {kitty: 57451}, tea.KeyRightMeta: {kitty: 57452},
-	tea.KeyIsoLevel3Shift: {kitty: 57453}, tea.KeyIsoLevel5Shift: {kitty: 57454},
+// specialKey is the form of a key without text; it is the same in xterm and Kitty, save for F13 and up.
+func specialKey(code rune) (keyForm, bool) {
+	switch code {
+	case tea.KeyUp:
+		return keyForm{letter: 'A'}, true
+	case tea.KeyDown:
+		return keyForm{letter: 'B'}, true
+	case tea.KeyRight:
+		return keyForm{letter: 'C'}, true
+	case tea.KeyLeft:
+		return keyForm{letter: 'D'}, true
+	case tea.KeyBegin:
+		return keyForm{letter: 'E'}, true
+	case tea.KeyEnd:
+		return keyForm{letter: 'F'}, true
+	case tea.KeyHome:
+		return keyForm{letter: 'H'}, true
+	case tea.KeyFind:
+		return keyForm{number: 1}, true
+	case tea.KeyInsert:
+		return keyForm{number: 2}, true
+	case tea.KeyDelete:
+		return keyForm{number: 3}, true
+	case tea.KeySelect:
+		return keyForm{number: 4}, true
+	case tea.KeyPgUp:
+		return keyForm{number: 5}, true
+	case tea.KeyPgDown:
+		return keyForm{number: 6}, true
+	case tea.KeyF1:
+		return keyForm{letter: 'P'}, true
+	case tea.KeyF2:
+		return keyForm{letter: 'Q'}, true
+	case tea.KeyF3:
+		return keyForm{letter: 'R'}, true
+	case tea.KeyF4:
+		return keyForm{letter: 'S'}, true
+	case tea.KeyF5:
+		return keyForm{number: 15}, true
+	case tea.KeyF6:
+		return keyForm{number: 17}, true
+	case tea.KeyF7:
+		return keyForm{number: 18}, true
+	case tea.KeyF8:
+		return keyForm{number: 19}, true
+	case tea.KeyF9:
+		return keyForm{number: 20}, true
+	case tea.KeyF10:
+		return keyForm{number: 21}, true
+	case tea.KeyF11:
+		return keyForm{number: 23}, true
+	case tea.KeyF12:
+		return keyForm{number: 24}, true
+	case tea.KeyF13:
+		return keyForm{number: 25, kitty: 57376}, true
+	case tea.KeyF14:
+		return keyForm{number: 26, kitty: 57377}, true
+	case tea.KeyF15:
+		return keyForm{number: 28, kitty: 57378}, true
+	case tea.KeyF16:
+		return keyForm{number: 29, kitty: 57379}, true
+	case tea.KeyF17:
+		return keyForm{number: 31, kitty: 57380}, true
+	case tea.KeyF18:
+		return keyForm{number: 32, kitty: 57381}, true
+	case tea.KeyF19:
+		return keyForm{number: 33, kitty: 57382}, true
+	case tea.KeyF20:
+		return keyForm{number: 34, kitty: 57383}, true
+	case tea.KeyF21:
+		return keyForm{kitty: 57384}, true
+	case tea.KeyF22:
+		return keyForm{kitty: 57385}, true
+	case tea.KeyF23:
+		return keyForm{kitty: 57386}, true
+	case tea.KeyF24:
+		return keyForm{kitty: 57387}, true
+	case tea.KeyF25:
+		return keyForm{kitty: 57388}, true
+	case tea.KeyF26:
+		return keyForm{kitty: 57389}, true
+	case tea.KeyF27:
+		return keyForm{kitty: 57390}, true
+	case tea.KeyF28:
+		return keyForm{kitty: 57391}, true
+	case tea.KeyF29:
+		return keyForm{kitty: 57392}, true
+	case tea.KeyF30:
+		return keyForm{kitty: 57393}, true
+	case tea.KeyF31:
+		return keyForm{kitty: 57394}, true
+	case tea.KeyF32:
+		return keyForm{kitty: 57395}, true
+	case tea.KeyF33:
+		return keyForm{kitty: 57396}, true
+	case tea.KeyF34:
+		return keyForm{kitty: 57397}, true
+	case tea.KeyF35:
+		return keyForm{kitty: 57398}, true
+	case tea.KeyCapsLock:
+		return keyForm{kitty: 57358}, true
+	case tea.KeyScrollLock:
+		return keyForm{kitty: 57359}, true
+	case tea.KeyNumLock:
+		return keyForm{kitty: 57360}, true
+	case tea.KeyPrintScreen:
+		return keyForm{kitty: 57361}, true
+	case tea.KeyPause:
+		return keyForm{kitty: 57362}, true
+	case tea.KeyMenu:
+		return keyForm{number: 29, kitty: 57363}, true
+	case tea.KeyMediaPlay:
+		return keyForm{kitty: 57428}, true
+	case tea.KeyMediaPause:
+		return keyForm{kitty: 57429}, true
+	case tea.KeyMediaPlayPause:
+		return keyForm{kitty: 57430}, true
+	case tea.KeyMediaReverse:
+		return keyForm{kitty: 57431}, true
+	case tea.KeyMediaStop:
+		return keyForm{kitty: 57432}, true
+	case tea.KeyMediaFastForward:
+		return keyForm{kitty: 57433}, true
+	case tea.KeyMediaRewind:
+		return keyForm{kitty: 57434}, true
+	case tea.KeyMediaNext:
+		return keyForm{kitty: 57435}, true
+	case tea.KeyMediaPrev:
+		return keyForm{kitty: 57436}, true
+	case tea.KeyMediaRecord:
+		return keyForm{kitty: 57437}, true
+	case tea.KeyLowerVol:
+		return keyForm{kitty: 57438}, true
+	case tea.KeyRaiseVol:
+		return keyForm{kitty: 57439}, true
+	case tea.KeyMute:
+		return keyForm{kitty: 57440}, true
+	case tea.KeyLeftShift:
+		return keyForm{kitty: 57441}, true
+	case tea.KeyLeftCtrl:
+		return keyForm{kitty: 57442}, true
+	case tea.KeyLeftAlt:
+		return keyForm{kitty: 57443}, true
+	case tea.KeyLeftSuper:
+		return keyForm{kitty: 57444}, true
+	case tea.KeyLeftHyper:
+		return keyForm{kitty: 57445}, true
+	case tea.KeyLeftMeta:
+		return keyForm{kitty: 57446}, true
+	case tea.KeyRightShift:
+		return keyForm{kitty: 57447}, true
+	case tea.KeyRightCtrl:
+		return keyForm{kitty: 57448}, true
+	case tea.KeyRightAlt:
+		return keyForm{kitty: 57449}, true
+	case tea.KeyRightSuper:
+		return keyForm{kitty: 57450}, true
+	case tea.KeyRightHyper:
+		return keyForm{kitty: 57451}, true
+	case tea.KeyRightMeta:
+		return keyForm{kitty: 57452}, true
+	case tea.KeyIsoLevel3Shift:
+		return keyForm{kitty: 57453}, true
+	case tea.KeyIsoLevel5Shift:
+		return keyForm{kitty: 57454}, true
+	}
+	return keyForm{}, false
 }
 
 // padKey is a key of the numeric keypad.
@@ -54,20 +192,71 @@ type padKey struct {
 	kitty int
 }
 
-var padKeys = map[rune]padKey{
-	tea.KeyKp0: {'p', '0', 0, 57399}, tea.KeyKp1: {'q', '1', 0, 57400}, tea.KeyKp2: {'r', '2', 0, 57401},
-	tea.KeyKp3: {'s', '3', 0, 57402}, tea.KeyKp4: {'t', '4', 0, 57403}, tea.KeyKp5: {'u', '5', 0, 57404},
-	tea.KeyKp6: {'v', '6', 0, 57405}, tea.KeyKp7: {'w', '7', 0, 57406}, tea.KeyKp8: {'x', '8', 0, 57407},
-	tea.KeyKp9: {'y', '9', 0, 57408}, tea.KeyKpDecimal: {'n', '.', 0, 57409}, tea.KeyKpDivide: {'o', '/', 0, 57410},
-	tea.KeyKpMultiply: {'j', '*', 0, 57411}, tea.KeyKpMinus: {'m', '-', 0, 57412}, tea.KeyKpPlus: {'k', '+', 0, 57413},
-	tea.KeyKpEnter: {'M', '\r', 0, 57414}, tea.KeyKpEqual: {'X', '=', 0, 57415},
-	tea.KeyKpComma: {'l', ',', 0, 57416}, tea.KeyKpSep: {'l', ',', 0, 57416},
-	tea.KeyKpLeft: {0, 0, tea.KeyLeft, 57417}, tea.KeyKpRight: {0, 0, tea.KeyRight, 57418},
-	tea.KeyKpUp: {0, 0, tea.KeyUp, 57419}, tea.KeyKpDown: {0, 0, tea.KeyDown, 57420},
-	tea.KeyKpPgUp: {0, 0, tea.KeyPgUp, 57421}, tea.KeyKpPgDown: {0, 0, tea.KeyPgDown, 57422},
-	tea.KeyKpHome: {0, 0, tea.KeyHome, 57423}, tea.KeyKpEnd: {0, 0, tea.KeyEnd, 57424},
-	tea.KeyKpInsert: {0, 0, tea.KeyInsert, 57425}, tea.KeyKpDelete: {0, 0, tea.KeyDelete, 57426},
-	tea.KeyKpBegin: {0, 0, tea.KeyBegin, 57427},
+// keypadKey finds a key of the numeric keypad.
+func keypadKey(code rune) (padKey, bool) {
+	switch code {
+	case tea.KeyKp0:
+		return padKey{'p', '0', 0, 57399}, true
+	case tea.KeyKp1:
+		return padKey{'q', '1', 0, 57400}, true
+	case tea.KeyKp2:
+		return padKey{'r', '2', 0, 57401}, true
+	case tea.KeyKp3:
+		return padKey{'s', '3', 0, 57402}, true
+	case tea.KeyKp4:
+		return padKey{'t', '4', 0, 57403}, true
+	case tea.KeyKp5:
+		return padKey{'u', '5', 0, 57404}, true
+	case tea.KeyKp6:
+		return padKey{'v', '6', 0, 57405}, true
+	case tea.KeyKp7:
+		return padKey{'w', '7', 0, 57406}, true
+	case tea.KeyKp8:
+		return padKey{'x', '8', 0, 57407}, true
+	case tea.KeyKp9:
+		return padKey{'y', '9', 0, 57408}, true
+	case tea.KeyKpDecimal:
+		return padKey{'n', '.', 0, 57409}, true
+	case tea.KeyKpDivide:
+		return padKey{'o', '/', 0, 57410}, true
+	case tea.KeyKpMultiply:
+		return padKey{'j', '*', 0, 57411}, true
+	case tea.KeyKpMinus:
+		return padKey{'m', '-', 0, 57412}, true
+	case tea.KeyKpPlus:
+		return padKey{'k', '+', 0, 57413}, true
+	case tea.KeyKpEnter:
+		return padKey{'M', '\r', 0, 57414}, true
+	case tea.KeyKpEqual:
+		return padKey{'X', '=', 0, 57415}, true
+	case tea.KeyKpComma:
+		return padKey{'l', ',', 0, 57416}, true
+	case tea.KeyKpSep:
+		return padKey{'l', ',', 0, 57416}, true
+	case tea.KeyKpLeft:
+		return padKey{0, 0, tea.KeyLeft, 57417}, true
+	case tea.KeyKpRight:
+		return padKey{0, 0, tea.KeyRight, 57418}, true
+	case tea.KeyKpUp:
+		return padKey{0, 0, tea.KeyUp, 57419}, true
+	case tea.KeyKpDown:
+		return padKey{0, 0, tea.KeyDown, 57420}, true
+	case tea.KeyKpPgUp:
+		return padKey{0, 0, tea.KeyPgUp, 57421}, true
+	case tea.KeyKpPgDown:
+		return padKey{0, 0, tea.KeyPgDown, 57422}, true
+	case tea.KeyKpHome:
+		return padKey{0, 0, tea.KeyHome, 57423}, true
+	case tea.KeyKpEnd:
+		return padKey{0, 0, tea.KeyEnd, 57424}, true
+	case tea.KeyKpInsert:
+		return padKey{0, 0, tea.KeyInsert, 57425}, true
+	case tea.KeyKpDelete:
+		return padKey{0, 0, tea.KeyDelete, 57426}, true
+	case tea.KeyKpBegin:
+		return padKey{0, 0, tea.KeyBegin, 57427}, true
+	}
+	return padKey{}, false
 }
 
 // controlByte is what ctrl makes of a character.

@@ -137,7 +137,7 @@ func (t *Terminal) shiftColumns(forward bool) {
 
 // editColumns inserts or deletes n columns at x within the scroll region (DECIC, DECDC).
 func (t *Terminal) editColumns(x int, remove bool, n int) {
-	save := *(&t.scr.cur)
+	save := t.scr.cur
 	for y := t.top; y <= t.bottom; y++ {
 		t.scr.cur.x, t.scr.cur.y = x, y
 		if remove {

@@ -64,8 +64,10 @@ func (t *Terminal) osc(data []byte) {
 		t.oscPaletteReset(rest)
 	case 110:
 		t.fg = 0
+		t.recolour()
 	case 111:
 		t.bg = 0
+		t.recolour()
 	case 112:
 		t.cursorColor = 0
 	case 133:
@@ -93,7 +95,7 @@ func (t *Terminal) oscPalette(rest []byte) {
 			t.palette[uint8(n)] = c
 		}
 	}
-	t.touchAll()
+	t.recolour()
 }
 
 func (t *Terminal) oscPaletteReset(rest []byte) {
@@ -105,7 +107,7 @@ func (t *Terminal) oscPaletteReset(rest []byte) {
 			delete(t.palette, uint8(n))
 		}
 	}
-	t.touchAll()
+	t.recolour()
 }
 
 // oscDynamic is OSC 10, 11 and 12; further parameters are for the numbers that follow.
@@ -129,6 +131,7 @@ func (t *Terminal) oscDynamic(n int, rest []byte) {
 			t.reply(fmt.Sprintf("\x1b]%d;%s\x1b\\", n, colorSpec(r, g, b)))
 		} else if c, ok := parseColor(spec); ok {
 			*set = c
+			t.recolour()
 		}
 		n++
 	}

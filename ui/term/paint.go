@@ -47,8 +47,7 @@ func (p *painter) rows(s *screen) {
 			continue
 		}
 		fmt.Fprintf(&p.b, "\x1b[%d;1H", y+1)
-		for x := 0; x < n; x++ {
-			c := r.cells[x]
+		for _, c := range r.cells[:n] {
 			p.setPen(c.Style)
 			p.b.WriteString(p.t.content(c))
 		}
@@ -58,6 +57,9 @@ func (p *painter) rows(s *screen) {
 // modes sets what differs from a reset terminal.
 func (p *painter) modes() {
 	m := &p.t.modes
+	for range p.t.titleStack {
+		p.b.WriteString("\x1b[22;2t")
+	}
 	set := func(on bool, n int) {
 		if on {
 			fmt.Fprintf(&p.b, "\x1b[?%dh", n)

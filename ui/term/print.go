@@ -7,8 +7,6 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-var widths = displaywidth.Options{}
-
 // runeWidth is 0, 1 or 2 cells.
 func runeWidth(r rune) int {
 	switch {
@@ -22,7 +20,7 @@ func runeWidth(r rune) int {
 	case r >= 0x3400 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
 		return 2
 	}
-	return min(widths.Rune(r), 2)
+	return min(displaywidth.Options{}.Rune(r), 2)
 }
 
 // simple reports that r neither joins a neighbour nor is joined by one, apart
@@ -210,7 +208,7 @@ func (t *Terminal) extend(x, y int, text string) {
 	cell := &row.cells[x]
 	w := int(cell.Width)
 	if t.modes.Graphemes {
-		w = min(max(widths.String(text), w), 2)
+		w = min(max(displaywidth.Options{}.String(text), w), 2)
 	}
 	limit := t.lineEnd()
 	if w > int(cell.Width) && (x+2 > limit || c.pending) {
@@ -240,7 +238,7 @@ func (t *Terminal) content(c Cell) string {
 	case c.R < 0:
 		return t.clusters.get(int(-c.R))
 	case c.R < 128:
-		return asciiText[c.R]
+		return asciiChars[c.R : c.R+1]
 	default:
 		return string(c.R)
 	}

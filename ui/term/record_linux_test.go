@@ -236,6 +236,7 @@ func tmuxShows(t *testing.T, data []byte, cols, rows int) ([]string, string) {
 // on from line to line there.
 func captured(text string, cols, rows int) []string {
 	x := New(cols*2, rows+1, Options{})
-	_, _ = x.Write([]byte("\x1b[?2027l" + strings.ReplaceAll(text, "\n", "\r\n")))
+	// capture-pane writes line drawing with shift out and in.
+	_, _ = x.Write([]byte("\x1b[?2027l\x1b)0" + strings.ReplaceAll(text, "\n", "\r\n")))
 	return shown(x, rows)
 }

@@ -52,6 +52,8 @@ func (t *Terminal) resizeMain(oldCols int) {
 	}
 	if t.scr == &t.main {
 		place(&s.cur, cur)
+	} else {
+		place(&s.cur, point{s.cur.x, s.cur.y})
 	}
 	place(&s.saved, saved)
 	for _, r := range s.rows {

@@ -2,14 +2,38 @@ package term
 
 import "strings"
 
-var sgrOn = [...]Attr{
-	1: AttrBold, 2: AttrFaint, 3: AttrItalic, 5: AttrBlink, 6: AttrRapidBlink,
-	7: AttrReverse, 8: AttrConceal, 9: AttrStrike,
+// sgrOn is the attribute that a parameter below 10 switches on, 0 for none.
+func sgrOn(n int) Attr {
+	switch n {
+	case 1:
+		return AttrBold
+	case 2:
+		return AttrFaint
+	case 3:
+		return AttrItalic
+	case 5:
+		return AttrBlink
+	case 6:
+		return AttrRapidBlink
+	case 7:
+		return AttrReverse
+	case 8:
+		return AttrConceal
+	case 9:
+		return AttrStrike
+	}
+	return 0
 }
 
-var sgrOff = [...]Attr{
-	22: AttrBold | AttrFaint, 23: AttrItalic, 25: AttrBlink | AttrRapidBlink,
-	27: AttrReverse, 28: AttrConceal, 29: AttrStrike,
+// sgrOff are the attributes that a parameter from 22 to 29 switches off.
+func sgrOff(n int) Attr {
+	switch n {
+	case 22:
+		return AttrBold | AttrFaint
+	case 25:
+		return AttrBlink | AttrRapidBlink
+	}
+	return sgrOn(n - 20)
 }
 
 // sgr is Select Graphic Rendition.
@@ -44,13 +68,13 @@ func (t *Terminal) sgr() {
 				}
 			}
 		case n < 10:
-			pen.Attrs |= sgrOn[n]
+			pen.Attrs |= sgrOn(n)
 		case n == 21:
 			pen.Underline = UnderlineDouble
 		case n == 24:
 			pen.Underline = UnderlineNone
 		case n >= 22 && n <= 29:
-			pen.Attrs &^= sgrOff[n]
+			pen.Attrs &^= sgrOff(n)
 		default:
 			pen.simpleColor(n)
 		}
@@ -128,8 +152,8 @@ func rgbParam(r, g, b, end int) (Color, int, bool) {
 func (s Style) sgrText() string {
 	var b strings.Builder
 	b.WriteByte('0')
-	for n, a := range sgrOn {
-		if a != 0 && s.Attrs&a != 0 {
+	for n := range 10 {
+		if s.Attrs&sgrOn(n) != 0 {
 			b.WriteByte(';')
 			b.WriteByte(byte('0' + n))
 		}

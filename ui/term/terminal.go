@@ -59,7 +59,6 @@ type Terminal struct {
 	styles   styleTable
 	clusters textTable
 	links    textTable
-	linkIDs  map[string]string
 
 	main, alt screen
 	// scr is main or alt.

@@ -27,6 +27,9 @@ func (t *Terminal) Unpaint() []byte {
 	defer t.mu.Unlock()
 	var b bytes.Buffer
 	b.WriteString(leaveModes)
+	for range t.titleStack {
+		b.WriteString("\x1b[23;2t")
+	}
 	if t.palette != nil {
 		b.WriteString("\x1b]104\x1b\\")
 	}

@@ -212,19 +212,26 @@ func (w *Widget) style(v View, id StyleID) uv.Style {
 	return d.style
 }
 
-// attrBits pairs the attributes of both sides.
-var attrBits = [...]struct {
-	from Attr
-	to   uint8
-}{
-	{AttrBold, uv.AttrBold},
-	{AttrFaint, uv.AttrFaint},
-	{AttrItalic, uv.AttrItalic},
-	{AttrBlink, uv.AttrBlink},
-	{AttrRapidBlink, uv.AttrRapidBlink},
-	{AttrReverse, uv.AttrReverse},
-	{AttrConceal, uv.AttrConceal},
-	{AttrStrike, uv.AttrStrikethrough},
+// drawAttrs turns attributes into those of the drawing library.
+func drawAttrs(a Attr) (out uint8) {
+	for _, pair := range [...]struct {
+		from Attr
+		to   uint8
+	}{
+		{AttrBold, uv.AttrBold},
+		{AttrFaint, uv.AttrFaint},
+		{AttrItalic, uv.AttrItalic},
+		{AttrBlink, uv.AttrBlink},
+		{AttrRapidBlink, uv.AttrRapidBlink},
+		{AttrReverse, uv.AttrReverse},
+		{AttrConceal, uv.AttrConceal},
+		{AttrStrike, uv.AttrStrikethrough},
+	} {
+		if a&pair.from != 0 {
+			out |= pair.to
+		}
+	}
+	return out
 }
 
 func (w *Widget) drawStyle(v View, s Style) uv.Style {
@@ -237,11 +244,7 @@ func (w *Widget) drawStyle(v View, s Style) uv.Style {
 		out.Bg = v.resolve(s.Bg, v.t.bg).Std()
 		out.UnderlineColor = v.resolve(s.UnderlineColor, 0).Std()
 	}
-	for _, a := range attrBits {
-		if s.Attrs&a.from != 0 {
-			out.Attrs |= a.to
-		}
-	}
+	out.Attrs = drawAttrs(s.Attrs)
 	return out
 }
 

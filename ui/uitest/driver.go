@@ -195,11 +195,13 @@ func (d *Driver) UntilShows(text string) {
 }
 
 // named are keys whose name is not the character they type.
-var named = map[string]rune{
-	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace,
-	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
-	"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
-	"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1,
+func named() map[string]rune {
+	return map[string]rune{
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace,
+		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1,
+	}
 }
 
 // Key makes the key press that is called name in a keymap.
@@ -220,7 +222,7 @@ func Key(name string) tea.KeyPressMsg {
 		}
 		name = rest
 	}
-	if code, ok := named[name]; ok {
+	if code, ok := named()[name]; ok {
 		k.Code = code
 		if name == "space" {
 			k.Text = " "

@@ -157,6 +157,7 @@ n); when they fail themselves it is 125.`,
 		PersistentPreRunE: c.prepare,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return c.dashboard(cmd.Context(), c.Dashboard) },
 	}
+	root.SuggestionsMinimumDistance = 2
 	f := root.PersistentFlags()
 	f.StringVar(&c.flags.Provider, "provider", "", "only this provider; for create, the one to use")
 	f.BoolVar(&c.flags.JSON, "json", false, "print JSON")

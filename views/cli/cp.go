@@ -118,7 +118,7 @@ func localTarget(local, name string) (string, error) {
 	if !isDir {
 		return "", fileError("copy out", "there is no folder %s", present.Clean(local))
 	}
-	if name == "" || name != filepath.Base(name) || !filepath.IsLocal(name) || strings.ContainsAny(name, "/\\\x00") {
+	if name == "" || name == "." || name != filepath.Base(name) || !filepath.IsLocal(name) || strings.ContainsAny(name, "/\\\x00") {
 		return "", fileError("copy out", "the name %s is no file name here; give the target's name", present.Clean(fmt.Sprintf("%q", name)))
 	}
 	return filepath.Join(local, name), nil

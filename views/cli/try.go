@@ -84,7 +84,12 @@ func (t *trial) all(ctx context.Context) error {
 	}
 	var failed error
 	for _, s := range []tryStep{
-		{"stream", t.stream}, {"exit code", t.exitCode}, {"write", t.write}, {"list", t.list}, {"read", t.read}, {"terminal", t.terminal},
+		{"stream", t.stream},
+		{"exit code", t.exitCode},
+		{"write", t.write},
+		{"list", t.list},
+		{"read", t.read},
+		{"terminal", t.terminal},
 		{"background", t.background},
 	} {
 		if failed = t.step(ctx, s); failed != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -154,8 +155,13 @@ func (m *Manager) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// open starts one more shell in a sandbox and returns it at once.
-func (m *Manager) open(sb client.Sandbox, size client.Size) (*session, tea.Cmd) {
+// sizeWait is how long a new shell waits to learn the size of its pane.
+const sizeWait = time.Second
+
+// open starts one more shell in a sandbox and returns it at once. The shell is
+// created with the first size that comes, so that its first line is not laid
+// out for a wrong one.
+func (m *Manager) open(sb client.Sandbox, sizes <-chan client.Size) (*session, tea.Cmd) {
 	key := present.KeyOf(sb)
 	m.next++
 	s := &session{n: m.next, key: key, name: fmt.Sprintf("%d", len(m.shells[key])+1)}
@@ -164,6 +170,14 @@ func (m *Manager) open(sb client.Sandbox, size client.Size) (*session, tea.Cmd) 
 	return s, func() tea.Msg {
 		if p == nil {
 			return startedMsg{s: s, err: fmt.Errorf("provider %s is not configured", key.Provider)}
+		}
+		size := client.Size{Cols: 80, Rows: 24}
+		timer := time.NewTimer(sizeWait)
+		defer timer.Stop()
+		select {
+		case size = <-sizes:
+		case <-timer.C:
+		case <-ctx.Done():
 		}
 		proc, err := p.Commands().Start(ctx, key.ID, client.InteractiveShell(size))
 		if err != nil {

@@ -37,10 +37,11 @@ type Screen struct {
 	released bool
 	// confirm is set while a sandbox that does not run has not been asked for again.
 	confirm bool
-	size    client.Size
-	body    uv.Rectangle
-	warned  time.Duration // the smallest warning given so far
-	closed  bool
+	// sizes gets the size of the pane once for a shell that is being started.
+	sizes  chan client.Size
+	body   uv.Rectangle
+	warned time.Duration // the smallest warning given so far
+	closed bool
 }
 
 // New makes a screen for the shells of s.
@@ -49,7 +50,6 @@ func New(o Options, s client.Sandbox) *Screen { return &Screen{opts: o, sb: s} }
 // Init implements ui.Screen: it shows the shell that is already there, else starts one.
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
-	s.size = client.Size{Cols: 80, Rows: 24}
 	for _, x := range s.opts.Manager.in(present.KeyOf(s.sb)) {
 		if !x.over() {
 			s.cur = x
@@ -162,7 +162,8 @@ func (s *Screen) sync() {
 func (s *Screen) start() tea.Cmd {
 	s.released, s.confirm = false, false
 	var cmd tea.Cmd
-	s.cur, cmd = s.opts.Manager.open(s.sb, s.size)
+	s.sizes = make(chan client.Size, 1)
+	s.cur, cmd = s.opts.Manager.open(s.sb, s.sizes)
 	s.widget, s.widFor = nil, nil
 	return cmd
 }
@@ -344,11 +345,13 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 
 // fit tells the shell the size of its pane.
 func (s *Screen) fit() {
-	size := client.Size{Cols: s.body.Dx(), Rows: s.body.Dy()}
-	if l := s.live(); l != nil && l.Terminal() != nil {
-		l.Resize(size.Cols, size.Rows)
+	if s.sizes != nil {
+		s.sizes <- client.Size{Cols: s.body.Dx(), Rows: s.body.Dy()}
+		s.sizes = nil
 	}
-	s.size = size
+	if l := s.live(); l != nil {
+		l.Resize(s.body.Dx(), s.body.Dy())
+	}
 }
 
 func (s *Screen) drawBody(scr uv.Screen, t *theme.Theme) *tea.Cursor {

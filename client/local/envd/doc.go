@@ -35,7 +35,13 @@
 // no CORS headers: a page in a browser must not be able to drive a sandbox.
 //
 // RPC responses are never compressed (the transport is local); compressed
-// requests are understood.
+// requests are understood. Chunks that wait for one subscriber travel as one
+// event of at most 64 KiB.
+//
+// Watches show an upload as the create and write that it means, not as the
+// rename that it is. A recursive watch tells what a new directory already held,
+// so a name may be told twice. Changes that were lost are resource_exhausted:
+// it ends a WatchDir stream, and is told once by GetWatcherEvents.
 //
 // # What the agent refuses to touch
 //

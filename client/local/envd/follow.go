@@ -32,9 +32,7 @@ func (f *follower) run(ctx context.Context, send func(*process.ProcessEvent) err
 	for {
 		select {
 		case c := <-f.sub.ch:
-			err := send(out.fill(c))
-			f.pr.pool.release(c.buf)
-			if err != nil {
+			if err := f.forward(ctx, c, out, send); err != nil {
 				return err
 			}
 			keepalive.Reset(f.interval)
@@ -44,7 +42,7 @@ func (f *follower) run(ctx context.Context, send func(*process.ProcessEvent) err
 			}
 			keepalive.Reset(f.interval)
 		case <-f.pr.ended:
-			return f.finish(out, send)
+			return f.finish(ctx, out, send)
 		case <-f.sub.cut:
 			return errTooSlow()
 		case <-ctx.Done():
@@ -55,14 +53,41 @@ func (f *follower) run(ctx context.Context, send func(*process.ProcessEvent) err
 	}
 }
 
+// forward sends a chunk and those that wait behind it, small ones together: a
+// message costs the same for one byte as for many.
+func (f *follower) forward(ctx context.Context, c chunk, out *outputEvent, send func(*process.ProcessEvent) error) error {
+	for {
+		more, waiting := chunk{}, false
+		select {
+		case more = <-f.sub.ch:
+			waiting = true
+		default:
+		}
+		if waiting && c.append(more) {
+			f.pr.pool.release(more.buf)
+			continue
+		}
+		err := send(out.fill(c))
+		f.pr.pool.release(c.buf)
+		if err == nil && ctx.Err() != nil {
+			err = rpcContextError(ctx)
+		}
+		if err != nil || !waiting {
+			if waiting {
+				f.pr.pool.release(more.buf)
+			}
+			return err
+		}
+		c = more
+	}
+}
+
 // finish sends what is left after the last output was handed over, and the end.
-func (f *follower) finish(out *outputEvent, send func(*process.ProcessEvent) error) error {
+func (f *follower) finish(ctx context.Context, out *outputEvent, send func(*process.ProcessEvent) error) error {
 	for {
 		select {
 		case c := <-f.sub.ch:
-			err := send(out.fill(c))
-			f.pr.pool.release(c.buf)
-			if err != nil {
+			if err := f.forward(ctx, c, out, send); err != nil {
 				return err
 			}
 			continue

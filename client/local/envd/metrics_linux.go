@@ -63,7 +63,7 @@ func totalMemory() (uint64, bool) {
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0, false
 	}
-	return uint64(info.Totalram) * uint64(info.Unit), true
+	return uint64(info.Totalram) * uint64(info.Unit), true //nolint:unconvert // another width on 32-bit machines
 }
 
 // diskUse is the state of the file system that path lies on, in bytes.

@@ -110,8 +110,8 @@ func (s *Server) openTarget(path string, u User) (*place, error) {
 		if err != nil {
 			return nil, err
 		}
-		link, err := os.Readlink(p.sys())
-		if err != nil {
+		link, isLink := readLink(p.sys())
+		if !isLink {
 			return p, nil
 		}
 		if !filepath.IsAbs(link) {
@@ -121,6 +121,12 @@ func (s *Server) openTarget(path string, u User) (*place, error) {
 		at = filepath.Clean(link)
 	}
 	return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
+}
+
+// readLink is the text of a link; false for anything else, there or not.
+func readLink(path string) (string, bool) {
+	text, err := os.Readlink(path)
+	return text, err == nil
 }
 
 // makeDirs opens a directory and makes it and its parents first where they are

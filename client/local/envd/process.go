@@ -73,6 +73,16 @@ type chunk struct {
 
 func (c chunk) bytes() []byte { return c.buf.data[:c.n] }
 
+// append puts the next chunk's bytes behind c's, if they are of one stream, fit,
+// and nobody else reads c.
+func (c *chunk) append(next chunk) bool {
+	if next.kind != c.kind || c.n+next.n > len(c.buf.data) || c.buf.refs.Load() != 1 {
+		return false
+	}
+	c.n += copy(c.buf.data[c.n:], next.bytes())
+	return true
+}
+
 // subscriber is one stream that follows a process.
 type subscriber struct {
 	ch chan chunk

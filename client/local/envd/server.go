@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ const (
 	// maxMessage bounds one RPC message, in bytes. Clients cut input far below it.
 	maxMessage = 64 << 20
 	// neverCompress is a size that no response reaches.
-	neverCompress = 1 << 40
+	neverCompress = math.MaxInt32
 )
 
 // ServeHTTP serves one request.

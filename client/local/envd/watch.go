@@ -115,16 +115,21 @@ func (w *dirWatch) add(dir *handle) (found []string, err error) {
 	return found, nil
 }
 
-// order is how one change that has several sides is told (e2b-protocol §10.2).
-var order = []struct {
+// side is one of the things that a change can be.
+type side struct {
 	op   fsnotify.Op
 	kind filesystem.EventType
-}{
-	{fsnotify.Create, filesystem.EventType_EVENT_TYPE_CREATE},
-	{fsnotify.Rename, filesystem.EventType_EVENT_TYPE_RENAME},
-	{fsnotify.Chmod, filesystem.EventType_EVENT_TYPE_CHMOD},
-	{fsnotify.Write, filesystem.EventType_EVENT_TYPE_WRITE},
-	{fsnotify.Remove, filesystem.EventType_EVENT_TYPE_REMOVE},
+}
+
+// sides is how one change that has several is told (e2b-protocol §10.2).
+func sides() [5]side {
+	return [...]side{
+		{fsnotify.Create, filesystem.EventType_EVENT_TYPE_CREATE},
+		{fsnotify.Rename, filesystem.EventType_EVENT_TYPE_RENAME},
+		{fsnotify.Chmod, filesystem.EventType_EVENT_TYPE_CHMOD},
+		{fsnotify.Write, filesystem.EventType_EVENT_TYPE_WRITE},
+		{fsnotify.Remove, filesystem.EventType_EVENT_TYPE_REMOVE},
+	}
 }
 
 // translate turns one change into the events that it means.
@@ -145,9 +150,9 @@ func (w *dirWatch) translate(ev fsnotify.Event) ([]*filesystem.FilesystemEvent, 
 		}
 	}
 	var events []*filesystem.FilesystemEvent
-	for _, o := range order {
-		if op.Has(o.op) {
-			events = w.appendEvent(events, ev.Name, o.kind)
+	for _, s := range sides() {
+		if op.Has(s.op) {
+			events = w.appendEvent(events, ev.Name, s.kind)
 		}
 	}
 	if !w.recursive || !ev.Has(fsnotify.Create) {

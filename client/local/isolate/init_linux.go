@@ -117,15 +117,3 @@ func closeOnExec() {
 }
 
 func setCloneflags(a *syscall.SysProcAttr, flags uintptr) { a.Cloneflags = flags }
-
-// outputBuffer is the capacity of a command's output pipe, in bytes. The
-// default of 64 KiB costs a switch of processes for every read.
-const outputBuffer = 256 << 10
-
-// widenPipe makes the pipe hold more, where the user's share of memory for
-// pipes allows it.
-func widenPipe(f *os.File) {
-	if c, err := f.SyscallConn(); err == nil {
-		_ = c.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, outputBuffer) })
-	}
-}

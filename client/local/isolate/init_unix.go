@@ -42,7 +42,7 @@ func initMain(agent agentFunc) int {
 	if err != nil {
 		return fail("init", err)
 	}
-	in := &initProc{cfg: cfg, conf: conf}
+	in := &initProc{cfg: cfg, conf: conf, broken: make(chan error, 1)}
 	if err := in.up(agent); err != nil {
 		_ = sendStatus(status, initStatus{Error: err.Error()})
 		in.down()
@@ -52,8 +52,11 @@ func initMain(agent agentFunc) int {
 		in.down()
 		return fail("init", err)
 	}
-	in.run()
+	err = in.run()
 	in.down()
+	if err != nil {
+		return fail("init", err)
+	}
 	return 0
 }
 
@@ -62,6 +65,8 @@ type initProc struct {
 	cfg  initConfig
 	conf *os.File
 	sp   *spawner
+	// broken gets the error of an agent that cannot serve any more.
+	broken chan error
 }
 
 // up makes the sandbox ready: root, spawner, agent.
@@ -91,10 +96,7 @@ func (in *initProc) up(agent agentFunc) error {
 		Handler:  newRelay(agent(in.cfg, in.sp)),
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(os.Stderr, nil), slog.LevelWarn),
 	}
-	go func() {
-		// It ends with the process only, or because the socket is broken.
-		os.Exit(fail("agent", srv.Serve(ln)))
-	}()
+	go func() { in.broken <- srv.Serve(ln) }()
 	return nil
 }
 
@@ -151,8 +153,8 @@ func (in *initProc) runTest() error {
 }
 
 // run waits for the end: the launcher closes its pipe or is gone, or at level
-// process SIGTERM comes.
-func (in *initProc) run() {
+// process SIGTERM comes. An agent that fails ends the sandbox, too.
+func (in *initProc) run() error {
 	end := make(chan struct{})
 	go func() {
 		defer close(end)
@@ -165,7 +167,10 @@ func (in *initProc) run() {
 	select {
 	case <-end:
 	case <-term:
+	case err := <-in.broken:
+		return fmt.Errorf("serve: %w", err)
 	}
+	return nil
 }
 
 // down leaves nothing behind. At level namespace the kernel sees to that when

@@ -92,6 +92,3 @@ func closeOnExec() {
 func setCloneflags(*syscall.SysProcAttr, uintptr) {}
 
 func spawnerMain() int { return fail("fork server", errors.New("there are no namespaces here")) }
-
-// widenPipe: macOS grows pipes by itself.
-func widenPipe(*os.File) {}

@@ -230,7 +230,6 @@ func (c *child) open(spec envd.Spec) (stdio [3]*os.File, err error) {
 	if c.stdout, stdio[1], err = os.Pipe(); err != nil {
 		return stdio, err
 	}
-	widenPipe(c.stdout)
 	c.stderr, stdio[2], err = os.Pipe()
 	return stdio, err
 }

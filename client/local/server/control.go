@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -20,8 +19,6 @@ const (
 	HeaderHold = "Abxdash-Hold"
 )
 
-var protocolText = strconv.Itoa(Protocol)
-
 // clientID is the deprecated constant of the wire format; it must not be empty.
 const clientID = "local"
 
@@ -31,8 +28,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+PathStatus, s.handleStatus)
 	mux.HandleFunc("POST "+PathStop, s.handleStop)
 
-	mux.HandleFunc("POST /sandboxes", s.handleCreate(version1))
-	mux.HandleFunc("POST /v2/sandboxes", s.handleCreate(version2))
+	mux.HandleFunc("POST /sandboxes", s.handleCreate(version1()))
+	mux.HandleFunc("POST /v2/sandboxes", s.handleCreate(version2()))
 	mux.HandleFunc("GET /sandboxes", s.handleListV1)
 	mux.HandleFunc("GET /v2/sandboxes", s.handleListV2)
 	mux.HandleFunc("GET /sandboxes/metrics", s.handleMetricsMany)
@@ -41,8 +38,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /sandboxes/{id}/metrics", s.handleMetrics)
 	mux.HandleFunc("POST /sandboxes/{id}/timeout", s.withBox(s.handleTimeout))
 	mux.HandleFunc("POST /sandboxes/{id}/refreshes", s.withBox(s.handleRefresh))
-	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect(version1)))
-	mux.HandleFunc("POST /v2/sandboxes/{id}/connect", s.withBox(s.handleConnect(version2)))
+	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect(version1())))
+	mux.HandleFunc("POST /v2/sandboxes/{id}/connect", s.withBox(s.handleConnect(version2())))
 	mux.HandleFunc("POST /sandboxes/{id}/resume", s.withBox(s.handleResume))
 	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handleLater("pausing a sandbox")))
 	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleLater("snapshots")))
@@ -147,10 +144,11 @@ type version struct {
 	connectTimeout time.Duration // 0: the call must name one
 }
 
-var (
-	version1 = version{createTimeout: defaultTimeout}
-	version2 = version{secure: true, createTimeout: 300 * time.Second, connectTimeout: 300 * time.Second}
-)
+func version1() version { return version{createTimeout: defaultTimeout} }
+
+func version2() version {
+	return version{secure: true, createTimeout: 300 * time.Second, connectTimeout: 300 * time.Second}
+}
 
 func (s *Server) handleCreate(v version) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -360,8 +358,5 @@ func (s *Server) handleLater(what string) func(http.ResponseWriter, *http.Reques
 }
 
 func (s *Server) sandbox(b *box) sandboxJSON {
-	return sandboxJSON{
-		TemplateID: b.template, SandboxID: b.id, ClientID: clientID, EnvdVersion: s.opt.EnvdVersion,
-		EnvdAccessToken: b.token, Isolation: string(s.opt.Isolation),
-	}
+	return sandboxJSON{listedJSON: s.listed(b), EnvdAccessToken: b.token}
 }

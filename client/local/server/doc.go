@@ -11,4 +11,15 @@
 // Each run of the server owns one instance folder (see [NewInstance]). A second
 // small process, the janitor, waits for the server to end and removes what a
 // killed server could not.
+//
+// # Beyond the protocol
+//
+//   - Sandboxes bear `isolation`; create and connect answer with all that a list has.
+//   - POST /v2/sandboxes and /v2/sandboxes/{id}/connect exist beside the first
+//     version: always secure, 300 s when no timeout is named.
+//   - Control answers bear [HeaderVersion] and [HeaderProtocol]; a request with
+//     [HeaderHold] announces a create. [PathStatus] and [PathStop] are ours.
+//   - CONNECT with the routing headers gives a raw connection to a port inside.
+//   - What the server cannot do is refused (400, 501), never ignored: pause,
+//     snapshots, network rules, volumes, templates other than `base`.
 package server

@@ -49,7 +49,7 @@ func TestRouteOf(t *testing.T) {
 		{host: "localhost", id: "i/../x", port: "80", data: true, problem: "Invalid sandbox ID"},
 		{host: "70000-iabc.example.com", data: true, problem: "Invalid sandbox port"},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Host = c.host
 		if c.id != "" {
 			r.Header.Set("e2b-sandbox-id", c.id)
@@ -171,7 +171,7 @@ func TestPortsInside(t *testing.T) {
 		t.Errorf("by header: %+v", rep)
 	}
 	host := fmt.Sprintf("%d-%s.example.com", port, sb.SandboxID)
-	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+host+"/there", nil)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/there", nil)
 	res, err := r.http.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestStreamsAreFlushedAndCancelled(t *testing.T) {
 	sb := r.create(`{"templateID":"base","timeout":60}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req, _ := http.NewRequestWithContext(ctx, "POST", "http://localhost/process.Process/Start", strings.NewReader("x"))
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/process.Process/Start", strings.NewReader("x"))
 	req.Header.Set(headerID, sb.SandboxID)
 	req.Header.Set(headerPort, strconv.Itoa(envdPort))
 	res, err := r.http.Do(req)
@@ -315,7 +315,7 @@ func TestKillCutsStreams(t *testing.T) {
 	}}
 	r := newRig(t, iso)
 	sb := r.create(`{"templateID":"base","timeout":60}`)
-	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/", nil)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
 	req.Header.Set(headerID, sb.SandboxID)
 	req.Header.Set(headerPort, strconv.Itoa(envdPort))
 	res, err := r.http.Do(req)
@@ -389,7 +389,7 @@ func BenchmarkProxyOutput(b *testing.B) {
 		return DialUnix(ctx, dir+"/s.sock")
 	}}
 	defer tr.CloseIdleConnections()
-	req, _ := http.NewRequestWithContext(b.Context(), "GET", "http://localhost/", nil)
+	req, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, "http://localhost/", nil)
 	req.Header.Set(headerID, bx.id)
 	req.Header.Set(headerPort, strconv.Itoa(envdPort))
 	res, err := tr.RoundTrip(req)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"testing"
@@ -144,7 +145,7 @@ func TestStopCancelsCreatesUnderWay(t *testing.T) {
 func TestEndingServerRefusesCreate(t *testing.T) {
 	s := New(Options{Isolator: &fakeIsolator{}, Dir: t.TempDir()})
 	s.Stop()
-	if _, err := s.create(t.Context(), newSandbox{TemplateID: "base"}, time.Minute); err != error(errEnding) {
+	if _, err := s.create(t.Context(), newSandbox{TemplateID: "base"}, time.Minute); !errors.Is(err, errEnding) {
 		t.Errorf("got %v", err)
 	}
 }

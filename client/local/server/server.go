@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -147,7 +148,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	_ = hs.Shutdown(bye)
 	_ = hs.Close()
 	if err == nil {
-		<-served
+		if e := <-served; !errors.Is(e, http.ErrServerClosed) && !errors.Is(e, net.ErrClosed) {
+			err = fmt.Errorf("serve: %w", e)
+		}
 	}
 	return errors.Join(err, left)
 }
@@ -175,7 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.proxy.serve(w, r, t)
 	default:
 		w.Header().Set(HeaderVersion, s.opt.Version)
-		w.Header().Set(HeaderProtocol, protocolText)
+		w.Header().Set(HeaderProtocol, strconv.Itoa(Protocol))
 		s.control.ServeHTTP(w, r)
 	}
 }

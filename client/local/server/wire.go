@@ -28,16 +28,12 @@ type autoResume struct {
 	Enabled bool `json:"enabled"`
 }
 
-// sandboxJSON is the answer to create and connect.
+// sandboxJSON is the answer to create and connect. The protocol asks for a few
+// of these fields only; with all of them the caller need not ask again.
 type sandboxJSON struct {
-	TemplateID      string  `json:"templateID"`
-	SandboxID       string  `json:"sandboxID"`
-	ClientID        string  `json:"clientID"`
-	EnvdVersion     string  `json:"envdVersion"`
+	listedJSON
 	EnvdAccessToken string  `json:"envdAccessToken,omitempty"`
 	Domain          *string `json:"domain"`
-	// Isolation is our own addition.
-	Isolation string `json:"isolation"`
 }
 
 // listedJSON is one element of a list.
@@ -54,7 +50,8 @@ type listedJSON struct {
 	EnvdVersion  string            `json:"envdVersion"`
 	Metadata     map[string]string `json:"metadata"`
 	VolumeMounts []struct{}        `json:"volumeMounts"`
-	Isolation    string            `json:"isolation"`
+	// Isolation is our own addition.
+	Isolation string `json:"isolation"`
 }
 
 // detailJSON is the answer to GET /sandboxes/{id}.
