@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -88,6 +89,8 @@ func (w *world) app() *cli.App {
 		Demo:       w.demo,
 		Checks:     w.checks,
 		LogLevel:   w.setLevel,
+		Defaults:   w.defaults,
+		Alive:      present.ProcessAlive,
 	}
 	if runtime.GOOS != "windows" {
 		a.Local = w.local
@@ -107,6 +110,14 @@ func (w *world) setLevel(text string) error {
 	}
 	w.level.Set(l)
 	return nil
+}
+
+// defaults adds what the configuration says for every command. A file that
+// cannot be read is the error of the command that needs it.
+func (w *world) defaults(f *cli.Flags) {
+	if conf, err := config.Read(w.folders.File()); err == nil {
+		f.ReadOnly = f.ReadOnly || conf.ReadOnly
+	}
 }
 
 func (w *world) keys() *credentials.Set {
@@ -178,6 +189,12 @@ type screens struct {
 
 // show runs the program until it is left.
 func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc screens) error {
+	if t := os.Getenv("TERM"); runtime.GOOS != "windows" && (t == "" || t == "dumb") {
+		return &client.Error{
+			Op: "open the dashboard", Code: client.CodeTerminal,
+			Message: "this terminal cannot move the cursor (TERM is " + strconv.Quote(t) + "); use `abxdash ls`, `abxdash exec`, `abxdash try`",
+		}
+	}
 	keys, err := keymap.Default().Override(conf.Keys)
 	if err != nil {
 		return &client.Error{Op: "read the configuration", Code: client.CodeConfig, Err: err}
@@ -192,7 +209,7 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 	sig := stop()
 	switch {
 	case sig != nil:
-		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Message: "ended by the signal " + sig.String()}
+		return cli.Signalled(sig)
 	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
 		return nil
 	case err != nil:
@@ -226,7 +243,7 @@ func quitOnSignal(p *tea.Program) (stop func() os.Signal) {
 
 func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config, keys *keymap.Map, sc screens) ui.Options {
 	readOnly := ""
-	if f.ReadOnly || conf.ReadOnly {
+	if f.ReadOnly {
 		readOnly = "read-only"
 	}
 	owner := present.CurrentOwner()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,9 @@ func TestE2EScripts(t *testing.T) {
 			env.Defer(func() { stopServer(t, filepath.Join(home, "abxdash")) })
 			return os.MkdirAll(home, 0o700)
 		},
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"code": codeCmd},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){
+			"code": codeCmd, "procs": procsCmd, "killserver": killServerCmd,
+		},
 		RequireExplicitExec: true,
 	})
 }
@@ -79,4 +82,50 @@ func codeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// procsCmd is `procs N MARK`: so many processes of this machine come to have
+// MARK as the last word of their command line.
+func procsCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: procs N MARK")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := -1
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-tick.C {
+		if got = countProcs(args[1]); got == want {
+			return
+		}
+	}
+	ts.Fatalf("%d processes with %s, want %d", got, args[1], want)
+}
+
+func countProcs(mark string) int {
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return -1
+	}
+	n := 0
+	for _, path := range lines {
+		line, err := os.ReadFile(path)
+		if err == nil && strings.HasSuffix(strings.TrimRight(string(line), "\x00"), "; : "+mark) {
+			n++
+		}
+	}
+	return n
+}
+
+// killServerCmd ends the script's local server with SIGKILL.
+func killServerCmd(ts *testscript.TestScript, _ bool, _ []string) {
+	p, err := local.New(local.Config{Root: ts.Getenv("ABXDASH_HOME")})
+	ts.Check(err)
+	defer p.Close()
+	st, err := p.Status(context.Background())
+	ts.Check(err)
+	proc, err := os.FindProcess(st.PID)
+	ts.Check(err)
+	ts.Check(proc.Kill())
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"abxdash/client"
 )
 
 // maxDockerfile bounds a Dockerfile.
@@ -179,6 +181,9 @@ func (l *dockerLint) instruction(n *parser.Node) {
 		l.env(n, name)
 	case "RUN":
 		l.run(n)
+	case "LABEL", "USER", "VOLUME", "SHELL", "STOPSIGNAL", "HEALTHCHECK", "ONBUILD", "MAINTAINER":
+	default:
+		l.report(SeverityError, "instruction", n, "there is no instruction %s", client.OneLine(name, 30))
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *checker) ports(target Target) {
 		}
 		seen[port] = true
 	}
-	if !seen[ServerPort] && c.has("ports") {
+	if !seen[ServerPort] && len(c.t.Ports) > 0 {
 		c.report(SeverityWarning, "port", "ports", "port 9000 is not listed; named commands are served there")
 	}
 }

@@ -93,6 +93,9 @@ type Quirks struct {
 	// V1List: the service may lack GET /v2/sandboxes; once it says so, the
 	// deprecated list takes its place.
 	V1List bool
+	// CamelInternet: network updates name their field allowInternetAccess
+	// (alicloud-express §6) instead of allow_internet_access.
+	CamelInternet bool
 }
 
 // AllCapabilities is the set of E2B itself as far as this client serves it.

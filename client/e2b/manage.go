@@ -20,6 +20,8 @@ type networkUpdate struct {
 	AllowOut []string `json:"allowOut,omitempty"`
 	DenyOut  []string `json:"denyOut,omitempty"`
 	Internet *bool    `json:"allow_internet_access,omitempty"`
+	// Camel is the same in the spelling of some services.
+	Camel *bool `json:"allowInternetAccess,omitempty"`
 }
 
 // UpdateNetwork implements [client.NetworkUpdater] with PUT …/network (§3).
@@ -28,7 +30,11 @@ func (c *Client) UpdateNetwork(ctx context.Context, id client.ID, u client.Netwo
 	if err := checkID("update network", id); err != nil {
 		return err
 	}
-	_, err := c.call(ctx, f, http.MethodPut, sandboxPath(id, "/network"), networkUpdate{u.AllowOut, u.DenyOut, u.Internet})
+	body := networkUpdate{AllowOut: u.AllowOut, DenyOut: u.DenyOut, Internet: u.Internet}
+	if c.cfg.Quirks.CamelInternet {
+		body.Internet, body.Camel = nil, u.Internet
+	}
+	_, err := c.call(ctx, f, http.MethodPut, sandboxPath(id, "/network"), body)
 	return err
 }
 

@@ -52,7 +52,7 @@ func New(cfg Config) (*Provider, error) {
 		Capabilities: cfg.capabilities(), Template: cfg.Template, Lifetime: cfg.Lifetime, User: cfg.User, JSON: cfg.JSON,
 		Keepalive: cfg.Keepalive, Silence: cfg.Silence, RequestTimeout: cfg.RequestTimeout,
 		Logger: cfg.Logger, Now: cfg.Now, UserAgent: cfg.UserAgent,
-		Quirks: e2b.Quirks{TrafficToken: true, V1List: true},
+		Quirks: e2b.Quirks{TrafficToken: true, V1List: true, CamelInternet: true},
 	})
 	if err != nil {
 		return nil, err

@@ -293,3 +293,34 @@ func BenchmarkRing(b *testing.B) {
 		r.Append(client.Stdout, chunk, at)
 	}
 }
+
+// STR-03: 100 MB of output stay within the bounds, and what is dropped is counted.
+func TestRingOfAHundredMegabytes(t *testing.T) {
+	r := NewRing(RingOptions{Signal: NewSignal()})
+	const perChunk, chunks = 1000, 1311 // of 80 bytes: 100 MiB
+	chunk := []byte(strings.Repeat(strings.Repeat("x", 79)+"\n", perChunk))
+	for range chunks {
+		r.Append(client.Stdout, chunk, at)
+	}
+	r.Append(client.Stdout, []byte("the last line\n"), at)
+	const lines = perChunk*chunks + 1
+	r.Finish()
+	if r.Len() != DefaultLines || r.Bytes() > DefaultBytes || r.Len()+r.Dropped() != lines {
+		t.Errorf("%d lines and %d bytes are kept, %d lines were dropped", r.Len(), r.Bytes(), r.Dropped())
+	}
+	if last, _, _ := r.At(r.Len() - 1); last != "the last line" {
+		t.Errorf("the last line is %q", last)
+	}
+}
+
+// STR-10: a line of 300 kB is cut with a mark, and what follows shows.
+func TestVeryLongLine(t *testing.T) {
+	r := NewRing(RingOptions{})
+	for chunk := range slices([]byte(strings.Repeat("z", 300_000)+"\nafter\n"), 32<<10) {
+		r.Append(client.Stdout, chunk, at)
+	}
+	got := texts(r)
+	if len(got) != 2 || len(got[0]) > DefaultLine+40 || !strings.HasSuffix(got[0], "… [234464 bytes cut]") || got[1] != "after" {
+		t.Errorf("%d lines, the first has %d bytes and ends in %q", len(got), len(got[0]), got[0][len(got[0])-30:])
+	}
+}

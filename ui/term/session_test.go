@@ -294,6 +294,29 @@ full:
 	until(t, "the end", func() bool { return strings.HasSuffix(text(s.Terminal()), "the end") })
 }
 
+// A key goes out while output floods in.
+func TestSessionInputDuringAFlood(t *testing.T) {
+	s, f := startSession(t, SessionOptions{})
+	chunk := colouredLines(300)
+	stop := make(chan struct{})
+	flooded := make(chan struct{})
+	go func() {
+		defer close(flooded)
+		for {
+			select {
+			case f.out <- chunk:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	until(t, "the flood", func() bool { return len(scrollLines(s.Terminal())) > 1000 })
+	s.Key(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	until(t, "ctrl-c", func() bool { return f.input() == "\x03" })
+	close(stop)
+	<-flooded
+}
+
 func TestSessionSignalsAreMerged(t *testing.T) {
 	s, f := startSession(t, SessionOptions{})
 	for range 200 {

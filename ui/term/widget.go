@@ -89,6 +89,29 @@ func (w *Widget) ScrollBottom() { w.back = 0 }
 // Scrolled is how many rows the view is scrolled back, 0 for the live screen.
 func (w *Widget) Scrolled() int { return w.back }
 
+// ScrollPrompt moves the view to the previous prompt if older is set, else to
+// the next, and reports whether the view moved. Prompts are known when the
+// shell marks them (OSC 133).
+func (w *Widget) ScrollPrompt(older bool) bool {
+	old, step := w.back, -1
+	if older {
+		step = 1
+	}
+	w.term.View(func(v View) {
+		w.follow(v)
+		for back := w.back + step; back >= 0 && back <= v.ScrollRows(); back += step {
+			if v.Row(-back).Mark == MarkPrompt {
+				w.back = back
+				return
+			}
+		}
+		if !older {
+			w.back = 0
+		}
+	})
+	return w.back != old
+}
+
 // follow keeps the view on the same text while new rows come in.
 func (w *Widget) follow(v View) {
 	pushed := v.Dropped() + uint64(v.t.scroll.len())

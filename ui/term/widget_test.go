@@ -142,6 +142,34 @@ func TestWidgetScrolls(t *testing.T) {
 	}
 }
 
+func TestWidgetScrollsToPrompts(t *testing.T) {
+	x := New(10, 3, Options{})
+	for i := range 3 {
+		fmt.Fprintf(x, "\x1b]133;A\x07$ cmd%d\r\n1\r\n2\r\n", i)
+	}
+	w := NewWidget(x, nil)
+	if !w.ScrollPrompt(true) {
+		t.Error("no prompt found")
+	}
+	if got := drawnText(w, 10, 3); !strings.HasPrefix(got, "$ cmd2") {
+		t.Errorf("drawn %q", got)
+	}
+	w.ScrollPrompt(true)
+	w.ScrollPrompt(true)
+	if got := drawnText(w, 10, 3); !strings.HasPrefix(got, "$ cmd0") || w.ScrollPrompt(true) {
+		t.Errorf("drawn %q", got)
+	}
+	w.ScrollPrompt(false)
+	if got := drawnText(w, 10, 3); !strings.HasPrefix(got, "$ cmd1") {
+		t.Errorf("drawn %q", got)
+	}
+	w.ScrollPrompt(false)
+	w.ScrollPrompt(false)
+	if w.Scrolled() != 0 {
+		t.Errorf("scrolled back by %d", w.Scrolled())
+	}
+}
+
 func TestWidgetFollowsChanges(t *testing.T) {
 	x := New(10, 3, Options{})
 	w := NewWidget(x, nil)

@@ -105,4 +105,8 @@ type App struct {
 	Owner    present.Owner
 	Signals  func() (ch <-chan os.Signal, stop func())
 	LogLevel func(level string) error
+	// Defaults lets the configuration add to the flags before a command runs; may be nil.
+	Defaults func(f *Flags)
+	// Alive tells whether a process of this machine lives, for stray reasons; may be nil.
+	Alive func(pid int) bool
 }

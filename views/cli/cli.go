@@ -203,6 +203,9 @@ func (c *cli) prepare(cmd *cobra.Command, _ []string) error {
 	if c.flags.RequestTimeout < 0 {
 		return client.Usagef("read the flags", "--request-timeout must not be negative")
 	}
+	if c.Defaults != nil {
+		c.Defaults(&c.flags)
+	}
 	if c.LogLevel == nil || cmd.Name() == cobra.ShellCompRequestCmd {
 		return nil
 	}
@@ -256,6 +259,10 @@ func (c *cli) run(f func(ctx context.Context, args []string) error) func(*cobra.
 		return err
 	}
 }
+
+// Signalled is the error of a dashboard that a signal ended: the exit code is
+// 128+n and nothing is printed.
+func Signalled(sig os.Signal) error { return &exitError{code: signalError{sig}.code()} }
 
 // signalError is the cause of a context that a signal ended.
 type signalError struct{ sig os.Signal }

@@ -93,7 +93,7 @@ func (c *cli) rows(page client.Page, match present.Filter) []present.Row {
 	now := present.NewClock(page.ServerTime, c.Now()).At(c.Now())
 	var out []present.Row
 	for _, s := range page.Sandboxes {
-		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host})}
+		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive})}
 		fr := present.NewFilterRow(r)
 		if match.Match(&fr) {
 			out = append(out, r)
@@ -178,7 +178,7 @@ func (c *cli) infoCmd() *cobra.Command {
 
 func (c *cli) printInfo(sb client.Sandbox) error {
 	now := c.Now()
-	stray := present.StrayReasons(sb, present.StrayInfo{Now: now, Host: c.Owner.Host})
+	stray := present.StrayReasons(sb, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive})
 	if c.flags.JSON {
 		return c.printJSON(present.JSON(sb, stray))
 	}
