@@ -351,6 +351,12 @@ func (l *localServer) Run(ctx context.Context, ready func(cli.LocalStatus)) erro
 
 func (l *localServer) Stop(ctx context.Context, force bool) error { return l.p.Stop(ctx, force) }
 
+func (l *localServer) Listen(ctx context.Context, o cli.ListenOptions, ready func(cli.Listening)) error {
+	return l.p.Listen(ctx, local.ListenOptions{Addr: o.Addr, TLS: o.TLS}, func(in local.Listening) {
+		ready(cli.Listening{URL: in.URL, APIKey: in.APIKey, Domain: in.Domain, CAFile: in.CAFile})
+	})
+}
+
 func (l *localServer) Leftovers(ctx context.Context, id client.ID, mark string) ([]string, bool, error) {
 	if l.roots == nil {
 		facts := l.p.Doctor(ctx)

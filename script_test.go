@@ -42,7 +42,7 @@ func TestE2EScripts(t *testing.T) {
 			env.Defer(func() { stopServer(t, filepath.Join(home, "abxdash")) })
 			return os.MkdirAll(home, 0o700)
 		},
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": codeCmd, "procs": procsCmd, "killserver": killServerCmd,
 		},
 		RequireExplicitExec: true,

@@ -16,7 +16,10 @@ import (
 	"abxdash/ui/uitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The framework's reader stays behind when keys are left over at the end.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"))
+}
 
 // fake is a screen that records what reaches it and does as it is told.
 type fake struct {

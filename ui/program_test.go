@@ -42,20 +42,23 @@ func program(t *testing.T, s *fake, o ui.Options) (typed io.Writer, wait func() 
 			t.Error("the program does not end")
 		}
 		root.Close()
-		if err := out.Close(); err != nil {
+		// Whoever still types into it is let go, and the reader too.
+		if err := in.Close(); err != nil {
 			t.Error(err)
 		}
 		return screen.String()
 	}
 }
 
-func write(t *testing.T, w io.Writer, chunks ...string) {
-	t.Helper()
-	for _, c := range chunks {
-		if _, err := io.WriteString(w, c); err != nil {
-			t.Fatal(err)
+// write types chunks, each at once, without waiting for the program to take them.
+func write(w io.Writer, chunks ...string) {
+	go func() {
+		for _, c := range chunks {
+			if _, err := io.WriteString(w, c); err != nil {
+				return // the program has ended
+			}
 		}
-	}
+	}()
 }
 
 // TUI-05 through the decoder: the answer comes late, whole and in pieces, while
@@ -67,7 +70,7 @@ func TestLateAnswerIsNotTyped(t *testing.T) {
 	}
 	s := &fake{title: "Sandboxes", captures: true, contexts: []keymap.Context{keymap.Input}}
 	typed, wait := program(t, s, ui.Options{Light: true})
-	write(t, typed, "a", string(answer), "b", string(answer[:7]), string(answer[7:]), "c", "\x03\x03")
+	write(typed, "a", string(answer), "b", string(answer[:7]), string(answer[7:]), "c", "\x03\x03")
 	wait()
 	if got := strings.Join(s.keys, ""); got != "abc" {
 		t.Errorf("typed %q, want abc", got)
@@ -82,7 +85,7 @@ func TestFlood(t *testing.T) {
 	s := &fake{title: "Sandboxes", contexts: []keymap.Context{keymap.List, keymap.Sandbox, keymap.Move}}
 	typed, wait := program(t, s, ui.Options{FixedTheme: true})
 	start := time.Now()
-	write(t, typed, strings.Repeat("\x1b[<65;40;12M", 2000), strings.Repeat("j", 1000), "q")
+	write(typed, strings.Repeat("\x1b[<65;40;12M", 2000), strings.Repeat("j", 1000), "q")
 	wait()
 	if len(s.mice) != 2000 || s.did(keymap.MoveDown) != 1000 {
 		t.Errorf("%d wheel reports and %d keys arrived", len(s.mice), s.did(keymap.MoveDown))
@@ -98,7 +101,7 @@ func TestKeyNames(t *testing.T) {
 	s := &fake{title: "Shell", captures: true, contexts: []keymap.Context{keymap.Input}}
 	typed, wait := program(t, s, ui.Options{FixedTheme: true})
 	// Legacy bytes, then the spellings of the Kitty protocol and modifyOtherKeys.
-	write(t, typed, "\x1d", "\x1c", "\x0b", " ", "\x7f", "\x1b[Z", "\x1b[93;5u", "\x1b[27;5;93~", "\x1b1", "\x03\x03")
+	write(typed, "\x1d", "\x1c", "\x0b", " ", "\x7f", "\x1b[Z", "\x1b[93;5u", "\x1b[27;5;93~", "\x1b1", "\x03\x03")
 	wait()
 	want := `ctrl+] ctrl+\ ctrl+k space backspace shift+tab ctrl+] ctrl+] alt+1`
 	if got := strings.Join(s.keys, " "); got != want {
@@ -111,7 +114,7 @@ func TestKeyNames(t *testing.T) {
 func TestTerminalIsLeftClean(t *testing.T) {
 	for name, s := range map[string]*fake{"quit": {title: "L"}, "a screen that panics": {title: "L", panicIn: "Update"}} {
 		typed, wait := program(t, s, ui.Options{FixedTheme: true})
-		write(t, typed, "x", "q", "q")
+		write(typed, "x", "q")
 		out := wait()
 		for _, mode := range []string{"1049", "1002", "1006", "2004", "1004"} {
 			on, off := strings.LastIndex(out, "\x1b[?"+mode+"h"), strings.LastIndex(out, "\x1b[?"+mode+"l")

@@ -22,6 +22,8 @@ type Setup struct {
 	Template string
 	// Lifetime is given to every sandbox that does not test lifetimes; default 10 min.
 	Lifetime time.Duration
+	// MinLifetime is the shortest lifetime the provider gives; 0 is one second.
+	MinLifetime time.Duration
 }
 
 // limit bounds every wait. It is generous: other work shares the machine.

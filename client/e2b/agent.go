@@ -43,7 +43,7 @@ func (c *Client) learn(id client.ID, w wireSandbox) {
 		traffic: string(w.TrafficAccessToken),
 		version: string(w.EnvdVersion),
 	}
-	if hostname(string(w.Domain)) {
+	if hostname(string(w.Domain)) && !c.cfg.Quirks.KeepDomain {
 		acc.domain = string(w.Domain)
 	}
 	c.mu.Lock()

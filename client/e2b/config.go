@@ -2,6 +2,7 @@ package e2b
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"net/http"
@@ -52,6 +53,16 @@ type Config struct {
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// AllowHTTP permits plain http beyond loopback addresses.
 	AllowHTTP bool
+	// DialData is where connections to the data plane go, "host" or "host:port",
+	// whatever its URL says: the Host header and the name that TLS checks stay
+	// those of the URL. For services without wildcard DNS (cubesandbox §2).
+	DialData string
+	// RootCAs are trusted instead of the system's authorities; nil is the system's.
+	RootCAs *x509.CertPool
+	// InsecureTLS takes any certificate.
+	InsecureTLS bool
+	// Bearer sends the key as "Authorization: Bearer" instead of X-API-Key.
+	Bearer bool
 	// Logger gets debug lines without any header; nil logs nothing.
 	Logger *slog.Logger
 	// Now is the clock; nil is time.Now.
@@ -63,6 +74,8 @@ type Config struct {
 	// Template and Lifetime are used when a CreateSpec names none.
 	Template string
 	Lifetime time.Duration
+	// MinLifetime raises shorter lifetimes on create and connect; 0 is none.
+	MinLifetime time.Duration
 	// User acts when a Command names none; "" leaves it to the sandbox (e2b-protocol §7.1).
 	User string
 	// JSON makes the agent calls speak JSON instead of protobuf.
@@ -76,26 +89,6 @@ type Config struct {
 	// RequestTimeout bounds one call, and the start of a stream; negative is no bound.
 	RequestTimeout time.Duration
 	Quirks         Quirks
-}
-
-// Quirks are the ways in which services differ from E2B's own.
-type Quirks struct {
-	// NoPaging: the service never sends a next-page token, so that a full page
-	// proves nothing (LST-02).
-	NoPaging bool
-	// IgnoreVersion: envdVersion is a constant there and gates nothing.
-	IgnoreVersion bool
-	// TrafficToken: the traffic token goes on agent requests too.
-	TrafficToken bool
-	// NoStateFilter: a list asked for paused sandboxes alone answers nothing;
-	// the filter is then left to the caller's [client.ListAll].
-	NoStateFilter bool
-	// V1List: the service may lack GET /v2/sandboxes; once it says so, the
-	// deprecated list takes its place.
-	V1List bool
-	// CamelInternet: network updates name their field allowInternetAccess
-	// (alicloud-express §6) instead of allow_internet_access.
-	CamelInternet bool
 }
 
 // AllCapabilities is the set of E2B itself as far as this client serves it.

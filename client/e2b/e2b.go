@@ -67,6 +67,11 @@ func (c *Client) Name() string { return c.cfg.Name }
 // Capabilities implements [client.Provider].
 func (c *Client) Capabilities() client.Capabilities { return c.cfg.Capabilities }
 
+// need is the error of a capability that the service lacks. Nothing is sent
+// then: some services answer unknown paths with success, or act on them
+// (alicloud-container §5).
+func (c *Client) need(k client.Capability) error { return c.cfg.Capabilities.Missing(c.cfg.Name, k) }
+
 // Sandboxes implements [client.Provider]. The result is also a
 // [client.Connector] and a [client.Pauser].
 func (c *Client) Sandboxes() client.Sandboxes { return &sandboxes{c} }

@@ -219,6 +219,9 @@ func (c *Client) fromRefusal(e *client.Error, f failing, r *refusal) {
 	e.RetryAfter = retryAfter(r.header, c.cfg.Now())
 	e.Kind = nil
 	switch {
+	case f.agent && (status == http.StatusGone || c.cfg.Quirks.RetcodeGone && r.header.Get("X-Cube-Retcode") == "310507"):
+		e.Code, e.Kind = client.CodeNotFound, client.ErrNotFound
+		e.Message = "the sandbox was not found, or its port is not open"
 	case r.html():
 		e.Code = client.CodeBadAnswer
 		if status >= 500 {

@@ -302,9 +302,23 @@ func (s *files) Put(ctx context.Context, id client.ID, p string, r io.Reader, si
 		tried = true
 		var err error
 		out, err = s.put(ctx, a, up)
+		if seekable && s.c.cfg.Quirks.IgnoreVersion && unread(err) {
+			// The version tells nothing there; older agents take forms only (cubesandbox §9).
+			if _, err := seeker.Seek(start, io.SeekStart); err != nil {
+				return err
+			}
+			up.form = true
+			out, err = s.put(ctx, a, up)
+		}
 		return err
 	})
 	return out, err
+}
+
+// unread reports the refusal of an agent that does not take a bare body.
+func unread(err error) bool {
+	var ref *refusal
+	return errors.As(err, &ref) && (ref.status == http.StatusBadRequest || ref.status == http.StatusUnsupportedMediaType)
 }
 
 // upload is what Put sends.
@@ -312,6 +326,8 @@ type upload struct {
 	path string
 	r    io.Reader
 	size int64
+	// form sends a form whatever the version says.
+	form bool
 }
 
 // put sends one upload in the form that the agent takes (§7.5).
@@ -323,7 +339,7 @@ func (s *files) put(ctx context.Context, a *agent, up *upload) (client.Entry, er
 		// The bare reader lets the transport hand a file to the kernel.
 		send = up.r
 	}
-	if a.older("0.5.7") {
+	if up.form || a.older("0.5.7") {
 		var extra int64
 		send, ct, extra = multipartBody(send, path.Base(up.path))
 		if length >= 0 {

@@ -3,10 +3,12 @@ package e2b
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -32,6 +34,7 @@ func newHTTPClient(cfg Config) *http.Client {
 	}
 	if hc.Transport == nil {
 		t := &http.Transport{
+			TLSClientConfig:     cfg.tls(),
 			MaxIdleConns:        256,
 			MaxIdleConnsPerHost: 64,
 			IdleConnTimeout:     90 * time.Second,
@@ -41,13 +44,56 @@ func newHTTPClient(cfg Config) *http.Client {
 			WriteBufferSize:     bufferSize,
 			DialContext:         cfg.DialContext,
 		}
-		if cfg.DialContext == nil {
+		switch {
+		case cfg.DialContext != nil:
+		case cfg.DialData != "":
+			// A proxy would be given the name that is not to be looked up.
+			t.DialContext = cfg.dialData()
+		default:
 			t.Proxy = http.ProxyFromEnvironment
 		}
 		hc.Transport = t
 	}
 	hc.CheckRedirect = sameHost
 	return &hc
+}
+
+// tls is nil for the system's own rules.
+func (c Config) tls() *tls.Config {
+	if c.RootCAs == nil && !c.InsecureTLS {
+		return nil
+	}
+	return &tls.Config{RootCAs: c.RootCAs, InsecureSkipVerify: c.InsecureTLS} //nolint:gosec // said so in the configuration
+}
+
+// dialData sends every connection but those to the control plane to DialData.
+func (c Config) dialData() func(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	control := ""
+	if u, err := url.Parse(c.APIURL); err == nil {
+		control = u.Hostname()
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || host == control {
+			return d.DialContext(ctx, network, address)
+		}
+		if _, _, err := net.SplitHostPort(c.DialData); err == nil {
+			return d.DialContext(ctx, network, c.DialData)
+		}
+		return d.DialContext(ctx, network, net.JoinHostPort(c.DialData, port))
+	}
+}
+
+// authorize puts the key on a control-plane request.
+func (c Config) authorize(h http.Header) {
+	switch {
+	case c.APIKey == "":
+	case c.Bearer:
+		h.Set("Authorization", "Bearer "+c.APIKey)
+	default:
+		h.Set("X-API-Key", c.APIKey)
+	}
 }
 
 // sameHost stops redirects that would carry a key or token to another host, or
@@ -136,9 +182,7 @@ func (c *Client) call(ctx context.Context, f failing, method, path string, body 
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
-	if c.cfg.APIKey != "" {
-		req.Header.Set("X-API-Key", c.cfg.APIKey)
-	}
+	c.cfg.authorize(req.Header)
 	began := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -30,6 +30,9 @@ func (c *Client) UpdateNetwork(ctx context.Context, id client.ID, u client.Netwo
 	if err := checkID("update network", id); err != nil {
 		return err
 	}
+	if err := c.need(client.CapNetworkUpdate); err != nil {
+		return err
+	}
 	body := networkUpdate{AllowOut: u.AllowOut, DenyOut: u.DenyOut, Internet: u.Internet}
 	if c.cfg.Quirks.CamelInternet {
 		body.Internet, body.Camel = nil, u.Internet
@@ -61,6 +64,9 @@ func (c *Client) Snapshot(ctx context.Context, id client.ID, name string) (clien
 	if err := checkID("snapshot sandbox", id); err != nil {
 		return client.Snapshot{}, err
 	}
+	if err := c.need(client.CapSnapshot); err != nil {
+		return client.Snapshot{}, err
+	}
 	body := struct {
 		Name string `json:"name,omitempty"`
 	}{name}
@@ -80,6 +86,9 @@ func (c *Client) Snapshots(ctx context.Context, q client.SnapshotQuery) ([]clien
 	f := failing{op: "list snapshots", code: client.CodeServer, notFound: client.CodeUnsupported}
 	if q.Limit < 0 || q.Limit > 100 {
 		return nil, "", client.Usagef(f.op, "a page holds 1 to 100 snapshots, not %d", q.Limit)
+	}
+	if err := c.need(client.CapSnapshot); err != nil {
+		return nil, "", err
 	}
 	v := url.Values{}
 	for name, text := range map[string]string{"sandboxID": string(q.Sandbox), "name": q.Name, "nextToken": q.PageToken} {
@@ -111,6 +120,9 @@ func (c *Client) DeleteSnapshot(ctx context.Context, snapshot string) error {
 	f := failing{op: "delete snapshot", code: client.CodeServer, notFound: client.CodeTemplateMissing}
 	if snapshot == "" {
 		return client.Usagef(f.op, "no snapshot given")
+	}
+	if err := c.need(client.CapSnapshot); err != nil {
+		return err
 	}
 	_, err := c.call(ctx, f, http.MethodDelete, "/templates/"+component(snapshot), nil)
 	return err

@@ -21,6 +21,9 @@ func (c *Client) Metrics(ctx context.Context, id client.ID, from, to time.Time) 
 	if err := checkID("get metrics", id); err != nil {
 		return nil, err
 	}
+	if err := c.need(client.CapMetrics); err != nil {
+		return nil, err
+	}
 	q := url.Values{}
 	if !from.IsZero() {
 		q.Set("start", strconv.FormatInt(from.Unix(), 10))
@@ -72,6 +75,9 @@ type LogEntry = client.LogEntry
 func (c *Client) Logs(ctx context.Context, id client.ID, since time.Time, limit int) ([]LogEntry, error) {
 	f := failing{op: "get logs of " + string(id), id: id, code: client.CodeServer, notFound: client.CodeNotFound}
 	if err := checkID("get logs", id); err != nil {
+		return nil, err
+	}
+	if err := c.need(client.CapLogs); err != nil {
 		return nil, err
 	}
 	q := url.Values{"direction": {"forward"}}

@@ -45,7 +45,11 @@ func (s *sandboxes) List(ctx context.Context, q client.Query) (client.Page, erro
 	page := client.Page{NextToken: a.header.Get("X-Next-Token"), ServerTime: a.serverTime()}
 	page.Sandboxes = make([]client.Sandbox, 0, len(rows))
 	for _, w := range rows {
-		page.Sandboxes = append(page.Sandboxes, w.sandbox(s.c.cfg.Name, s.now(a)))
+		sb := s.sandbox(w, a)
+		if s.c.cfg.Quirks.NoTemplateFilter && q.Template != "" && q.Template != sb.Template && q.Template != sb.TemplateID {
+			continue
+		}
+		page.Sandboxes = append(page.Sandboxes, sb)
 	}
 	limit := q.Limit
 	if limit == 0 {
@@ -85,12 +89,21 @@ func (s *sandboxes) listV1(ctx context.Context, f failing, q client.Query) (clie
 	}
 	page := client.Page{ServerTime: a.serverTime(), MayBeIncomplete: true, Note: NoteRunningOnly}
 	for _, w := range rows {
-		sb := w.sandbox(s.c.cfg.Name, s.now(a))
+		sb := s.sandbox(w, a)
 		if q.Matches(sb) {
 			page.Sandboxes = append(page.Sandboxes, sb)
 		}
 	}
 	return page, nil
+}
+
+// sandbox turns a row of an answer into the domain type.
+func (s *sandboxes) sandbox(w wireSandbox, a answer) client.Sandbox {
+	sb := w.sandbox(s.c.cfg.Name, s.now(a))
+	if s.c.cfg.Quirks.UnsetIsNever && sb.End == client.EndUnset {
+		sb.End = client.EndNever
+	}
+	return sb
 }
 
 // now is the server's clock where it told it, else ours.
@@ -119,7 +132,7 @@ func (s *sandboxes) listQuery(q client.Query) string {
 		}
 		parts = append(parts, "state="+strings.Join(states, ","))
 	}
-	if q.Template != "" {
+	if q.Template != "" && !s.c.cfg.Quirks.NoTemplateFilter {
 		parts = append(parts, "template="+url.QueryEscape(q.Template))
 	}
 	if q.Limit > 0 {
@@ -174,7 +187,7 @@ func (s *sandboxes) one(ctx context.Context, f failing, a answer) (client.Sandbo
 	if err := json.Unmarshal(a.body, &w); err != nil || w.SandboxID == "" {
 		return client.Sandbox{}, s.c.fail(ctx, f, &badJSON{a, "sandbox"})
 	}
-	sb := w.sandbox(s.c.cfg.Name, s.now(a))
+	sb := s.sandbox(w, a)
 	if f.id == "" {
 		f.id = sb.ID
 	}
@@ -197,8 +210,12 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 	if spec.Lifetime == 0 {
 		spec.Lifetime = s.c.cfg.Lifetime
 	}
+	spec.Lifetime = max(spec.Lifetime, s.c.cfg.MinLifetime)
 	if spec.Template == "" {
 		spec.Template = s.c.cfg.Template
+	}
+	if err := s.checkMetadata(f.op, spec.Metadata); err != nil {
+		return client.Sandbox{}, err
 	}
 	body := newSandbox{
 		TemplateID: spec.Template,
@@ -214,6 +231,12 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 			return client.Sandbox{}, client.Usagef(f.op, "resuming by itself needs pausing by itself")
 		}
 		body.AutoResume = &autoResume{true}
+	}
+	if s.c.cfg.Quirks.Lifecycle {
+		body.Lifecycle = &lifecycle{OnTimeout: "kill", AutoResume: spec.AutoResume}
+		if spec.AutoPause {
+			body.Lifecycle.OnTimeout = "pause"
+		}
 	}
 	if n := spec.Network; n != nil {
 		if n.Public != nil && !*n.Public && spec.Insecure {
@@ -234,6 +257,19 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 	return sb, nil
 }
 
+// checkMetadata refuses keys that the service would refuse.
+func (s *sandboxes) checkMetadata(op string, m map[string]string) error {
+	if !s.c.cfg.Quirks.QualifiedKeys {
+		return nil
+	}
+	for k := range m {
+		if !qualified(k) {
+			return client.Usagef(op, "%s takes no metadata key %q: letters, digits and - _ . up to 63, with a letter or digit at both ends", s.c.cfg.Name, client.OneLine(k, 40))
+		}
+	}
+	return nil
+}
+
 // fillNew adds what a create answer leaves out.
 func fillNew(sb *client.Sandbox, spec client.CreateSpec, now time.Time) {
 	if sb.State == client.StateUnknown {
@@ -242,7 +278,7 @@ func fillNew(sb *client.Sandbox, spec client.CreateSpec, now time.Time) {
 	if sb.StartedAt.IsZero() {
 		sb.StartedAt = now.UTC()
 	}
-	if sb.End == client.EndUnset {
+	if sb.End == client.EndUnset || sb.End == client.EndNever && sb.ExpiresAt.IsZero() {
 		sb.End = client.EndAt
 		sb.ExpiresAt = now.Add(time.Duration(seconds(spec.Lifetime)) * time.Second).UTC()
 	}
@@ -266,11 +302,36 @@ func (s *sandboxes) Kill(ctx context.Context, id client.ID) error {
 	if err := checkID("kill sandbox", id); err != nil {
 		return err
 	}
-	if _, err := s.c.call(ctx, f, http.MethodDelete, sandboxPath(id, ""), nil); err != nil {
-		return err
+	for try := 1; ; try++ {
+		_, err := s.c.call(ctx, f, http.MethodDelete, sandboxPath(id, ""), nil)
+		if err == nil {
+			s.c.forget(id)
+			return nil
+		}
+		wait := client.RetryAfterOf(err)
+		if !s.c.cfg.Quirks.BusyKill || wait == 0 || try >= maxKills || !pause(ctx, min(wait, maxKillWait)) {
+			return err
+		}
 	}
-	s.c.forget(id)
-	return nil
+}
+
+// A kill that is refused for a moment is asked for again this often, after the
+// time that the service named, within reason.
+const (
+	maxKills    = 4
+	maxKillWait = 10 * time.Second
+)
+
+// pause waits; false says that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // SetLifetime implements [client.Sandboxes] with POST …/timeout (§3.5).
@@ -301,7 +362,7 @@ func (s *sandboxes) Connect(ctx context.Context, id client.ID, d time.Duration) 
 	if err := checkLifetime("connect", id, d); err != nil {
 		return client.Sandbox{}, err
 	}
-	a, err := s.c.call(ctx, f, http.MethodPost, sandboxPath(id, "/connect"), lifetime{seconds(d)})
+	a, err := s.c.call(ctx, f, http.MethodPost, sandboxPath(id, "/connect"), lifetime{seconds(max(d, s.c.cfg.MinLifetime))})
 	if err != nil {
 		return client.Sandbox{}, err
 	}
@@ -321,13 +382,57 @@ func (s *sandboxes) Pause(ctx context.Context, id client.ID) error {
 	if err := checkID("pause sandbox", id); err != nil {
 		return err
 	}
-	_, err := s.c.call(ctx, f, http.MethodPost, sandboxPath(id, "/pause"), struct{}{})
-	return err
+	if err := s.c.need(client.CapPause); err != nil {
+		return err
+	}
+	if s.c.cfg.Quirks.PauseAgainOK {
+		sb, err := s.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if sb.State == client.StatePaused {
+			return &client.Error{Op: f.op, Provider: s.c.cfg.Name, Code: client.CodeConflict, Kind: client.ErrConflict, Message: "it is paused already"}
+		}
+	}
+	if _, err := s.c.call(ctx, f, http.MethodPost, sandboxPath(id, "/pause"), struct{}{}); err != nil {
+		return err
+	}
+	return s.paused(ctx, f, id)
+}
+
+// Waiting for a pause to settle (cubesandbox §5).
+const (
+	pauseStep     = 200 * time.Millisecond
+	pausePatience = 30 * time.Second
+)
+
+// paused waits until the state says so, on services that need it.
+func (s *sandboxes) paused(ctx context.Context, f failing, id client.ID) error {
+	if !s.c.cfg.Quirks.PauseSettles {
+		return nil
+	}
+	own, cancel := context.WithTimeout(ctx, pausePatience)
+	defer cancel()
+	for {
+		sb, err := s.Get(own, id)
+		switch {
+		case err != nil && own.Err() == nil:
+			return err
+		case err == nil && sb.State != "pausing" && !sb.Running():
+			return nil
+		}
+		if !pause(own, pauseStep) {
+			return &client.Error{Op: f.op, Provider: s.c.cfg.Name, Code: client.CodeServer, Kind: client.ErrUnavailable, Message: "it is still being paused"}
+		}
+	}
 }
 
 // Resume implements [client.Pauser] with the connect call, which the dialect
 // prefers to its deprecated resume (§3.7).
 func (s *sandboxes) Resume(ctx context.Context, id client.ID, d time.Duration) error {
+	if err := s.c.need(client.CapPause); err != nil {
+		return err
+	}
 	_, err := s.Connect(ctx, id, d)
 	if e := (*client.Error)(nil); asError(err, &e) {
 		e.Op = fmt.Sprintf("resume sandbox %s", id)

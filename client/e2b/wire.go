@@ -76,6 +76,7 @@ type newSandbox struct {
 	Secure     bool              `json:"secure"`
 	AutoPause  bool              `json:"autoPause,omitempty"`
 	AutoResume *autoResume       `json:"autoResume,omitempty"`
+	Lifecycle  *lifecycle        `json:"lifecycle,omitempty"`
 	Internet   *bool             `json:"allow_internet_access,omitempty"`
 	Network    *wireNetwork      `json:"network,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
@@ -84,6 +85,12 @@ type newSandbox struct {
 
 type autoResume struct {
 	Enabled bool `json:"enabled"`
+}
+
+// lifecycle is the newer form of autoPause and autoResume (cubesandbox §6).
+type lifecycle struct {
+	OnTimeout  string `json:"onTimeout"`
+	AutoResume bool   `json:"autoResume"`
 }
 
 // wireNetwork is NetworkConfig as far as it is sent.

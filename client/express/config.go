@@ -158,6 +158,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Domain == "" && c.APIURL == "" {
 		c.Domain = c.Region + suffix
 	}
+	if c.DataURL == "" && strings.HasPrefix(c.APIURL, "http://") {
+		c.DataURL = "http://{port}-{id}.{domain}"
+	}
 	if c.MinLifetime == 0 {
 		c.MinLifetime = MinLifetime
 	}

@@ -85,7 +85,7 @@ func (s *scanner) next(p []byte) int {
 	if p[0] != 0x1b {
 		return s.plain(p)
 	}
-	if len(p) == 1 && !s.holdEsc {
+	if len(p) == 1 && !s.holdEsc && !s.pasting {
 		s.token(p, 0x1b)
 		return 1
 	}

@@ -110,6 +110,13 @@ func TestScannerDoesNotHoldEscape(t *testing.T) {
 	}
 }
 
+// The end of a paste is found even when it is cut behind its escape byte.
+func TestScannerSeesTheEndOfACutPaste(t *testing.T) {
+	if got, want := scanText(false, "\x1b[200~a\x1d\x1b", "[201~", "\x1dd"), `"\x1b[200~a\x1d\x1b[201~" P Kd`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestScannerCountsReplies(t *testing.T) {
 	s := scanner{leader: DefaultLeader(), bound: func(rune) bool { return false }}
 	s.feed([]byte("\x1b[?62;22c\x1b[12;40R\x1b[1;5R\x1b[?1;2$y\x1bP1$r0m\x1b\\\x1b[A\x1b[97;5u"))

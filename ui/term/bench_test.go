@@ -56,3 +56,15 @@ func BenchmarkFullScreenEdit(b *testing.B) {
 	}
 	benchWrite(b, buf.Bytes())
 }
+
+// A width change with a full scroll-back happens while a person drags the window.
+func BenchmarkRewrap(b *testing.B) {
+	t := New(200, 60, Options{})
+	_, _ = t.Write(colouredLines(12000))
+	b.ReportAllocs()
+	cols := 200
+	for b.Loop() {
+		cols = 300 - cols
+		t.Resize(cols, 60)
+	}
+}

@@ -6,11 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 )
 
@@ -217,6 +219,7 @@ func TestCallbacks(t *testing.T) {
 func TestFailureResets(t *testing.T) {
 	x := New(20, 5, Options{})
 	_, _ = x.Write([]byte("\x1b[1mhello"))
+	x.scroll.push([]Cell{{R: 'x', Style: 1, Width: 1}}, false, MarkNone)
 	x.scr.rows[0] = nil
 	if n, err := x.Write([]byte("world")); n != 5 || err != nil {
 		t.Errorf("Write returned %d, %v", n, err)
@@ -230,6 +233,23 @@ func TestFailureResets(t *testing.T) {
 		t.Errorf("screen %q", got)
 	}
 	checkInvariants(t, x)
+	x.scr.rows[0] = nil
+	x.Resize(30, 6)
+	if _, n := x.Failure(); n != 2 {
+		t.Errorf("%d failures, want 2", n)
+	}
+	checkInvariants(t, x)
+}
+
+func TestTooLongStringsAreDropped(t *testing.T) {
+	x := New(10, 5, Options{Clipboard: func(string, []byte) { t.Error("clipboard") }})
+	_, _ = x.Write([]byte("\x1b]52;c;" + strings.Repeat("A", maxOSC+8) + "\x07X\x1bP$q" + strings.Repeat("m", maxDCS+8) + "\x1b\\Y"))
+	if got := text(x); got != "XY" {
+		t.Errorf("screen %q", got)
+	}
+	if cap(x.data) > maxOSC {
+		t.Errorf("%d bytes are kept", cap(x.data))
+	}
 }
 
 func TestReset(t *testing.T) {
@@ -309,6 +329,20 @@ func TestResizeKeepsText(t *testing.T) {
 	})
 }
 
+func shownText(x *Terminal, rows int) string { return strings.Join(shown(x, rows), "\n") }
+
+// STR-07: escapes in output change this pane's picture at most; what is drawn
+// has colours and attributes, and nothing else that a terminal would act on.
+func TestInjectedEscapesStayInside(t *testing.T) {
+	x := New(60, 5, Options{})
+	_, _ = x.Write(readCase(t, "ansi-inject.bin"))
+	_, _ = x.Write([]byte("\x1b]8;;https://example.com\x07link\x1b]8;;\x07"))
+	buf, _ := drawn(NewWidget(x, nil), 60, 5)
+	if out := buf.Render(); regexp.MustCompile("\x1b\\[[0-9;:]*m").ReplaceAllString(out, "") != ansi.Strip(out) || strings.ContainsAny(ansi.Strip(out), "\x07\x1b\u009b") {
+		t.Errorf("drawn %q", out)
+	}
+}
+
 func FuzzTerminal(f *testing.F) {
 	for _, group := range vtGroups() {
 		for _, c := range group {
@@ -345,13 +379,17 @@ func FuzzTerminal(f *testing.F) {
 			t.Fatalf("byte by byte differs:\n%s\n--- whole:\n%s", y, x)
 		}
 		// Painting the state into another terminal and resetting that one must work too.
-		shown := New(whole.cols, whole.rows, Options{})
-		_, _ = shown.Write(whole.Paint())
-		if x, y := shown.scr.cur, whole.scr.cur; x.x != y.x || x.y != y.y {
+		painted, rows2 := New(whole.cols, whole.rows, Options{}), whole.rows
+		_, _ = painted.Write(whole.Paint())
+		if x, y := painted.scr.cur, whole.scr.cur; x.x != y.x || x.y != y.y {
 			t.Fatalf("painted cursor at %d,%d, want %d,%d", x.x, x.y, y.x, y.y)
 		}
-		_, _ = shown.Write(whole.Unpaint())
-		if m := shown.Modes(); m != defaultModes() {
+		// Clusters that mode 2027 kept apart cannot be painted apart.
+		if a, b := shownText(painted, rows2), shownText(whole, rows2); whole.Modes().Graphemes && a != b {
+			t.Fatalf("painted:\n%s\nwant:\n%s", a, b)
+		}
+		_, _ = painted.Write(whole.Unpaint())
+		if m := painted.Modes(); m != defaultModes() {
 			t.Fatalf("modes left on after Unpaint: %+v", m)
 		}
 	})

@@ -47,8 +47,17 @@ func (p *painter) rows(s *screen) {
 			continue
 		}
 		fmt.Fprintf(&p.b, "\x1b[%d;1H", y+1)
-		for _, c := range r.cells[:n] {
+		sure := true
+		for x, c := range r.cells[:n] {
+			if c.Width == 0 {
+				continue
+			}
 			p.setPen(c.Style)
+			if !sure || !simple(c.R) {
+				// The real terminal may see another width than we do, or join what stands side by side.
+				fmt.Fprintf(&p.b, "\x1b[%dG", x+1)
+			}
+			sure = simple(c.R)
 			p.b.WriteString(p.t.content(c))
 		}
 	}

@@ -1,5 +1,7 @@
 package term
 
+import "fmt"
+
 // Resize changes the size, clamped as in New. On the main screen, lines that
 // were wrapped are wrapped anew; the alternate screen is cut or filled up,
 // because the program in it draws itself again.
@@ -10,6 +12,11 @@ func (t *Terminal) Resize(cols, rows int) {
 	if cols == t.cols && rows == t.rows {
 		return
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			t.failed(fmt.Sprint(r))
+		}
+	}()
 	t.version++
 	oldCols := t.cols
 	t.cols, t.rows = cols, rows
@@ -157,52 +164,46 @@ func (r *row) resize(cols int) {
 type rewrapper struct {
 	cols int
 	out  []scrollRow
+	// begins are the offsets in the last line of the rows it was written to.
+	begins []int
 }
 
-// line wraps one logical line. at maps an offset in line to a row and column;
-// the result of at is valid for offsets up to len(line).
-func (w *rewrapper) line(line []Cell, mark Mark) (at func(offset int) point) {
-	start := len(w.out)
-	// begins[i] is the offset in line of row start+i.
-	begins := []int{0}
-	from := 0
-	for {
+// line wraps one logical line; place finds offsets in it until the next call.
+func (w *rewrapper) line(line []Cell, mark Mark) {
+	w.begins = append(w.begins[:0], 0)
+	for from := 0; ; {
 		n := min(w.cols, len(line)-from)
 		if from+n < len(line) && n > 1 && line[from+n].Width == 0 {
 			n--
 		}
-		cells := make([]Cell, n, max(n, 1))
-		copy(cells, line[from:from+n])
+		pad := from+n < len(line) && n < w.cols
+		cells := append(make([]Cell, 0, n+1), line[from:from+n]...)
 		if n == 1 && cells[0].Width == 2 {
 			cells[0] = blank(cells[0].Style)
 		}
-		from += n
-		if from < len(line) && n < w.cols {
+		if from += n; w.cols == 1 && from < len(line) && line[from].Width == 0 {
+			// The second half of a wide character that found no room.
+			from++
+		}
+		if pad {
 			cells = append(cells, Cell{Width: 1, flags: flagPad})
 		}
 		w.out = append(w.out, scrollRow{cells: cells, wrapped: from < len(line), mark: mark})
-		mark = MarkNone
 		if from >= len(line) {
-			break
+			return
 		}
-		begins = append(begins, from)
-		if w.cols == 1 && line[from].Width == 0 {
-			from++
-			if from >= len(line) {
-				w.out[len(w.out)-1].wrapped = false
-				begins = begins[:len(begins)-1]
-				break
-			}
-			begins[len(begins)-1] = from
-		}
+		mark = MarkNone
+		w.begins = append(w.begins, from)
 	}
-	return func(offset int) point {
-		i := len(begins) - 1
-		for i > 0 && begins[i] > offset {
-			i--
-		}
-		return point{x: offset - begins[i], y: start + i}
+}
+
+// place is the row and column of an offset of the last line.
+func (w *rewrapper) place(offset int) point {
+	i := len(w.begins) - 1
+	for i > 0 && w.begins[i] > offset {
+		i--
 	}
+	return point{x: offset - w.begins[i], y: len(w.out) - len(w.begins) + i}
 }
 
 // rewrap puts scroll-back and main screen into rows of t.cols and moves the
@@ -226,14 +227,22 @@ func (t *Terminal) rewrap(points ...*point) {
 		r := s.rows[i-hist]
 		return scrollRow{cells: r.cells, wrapped: r.wrapped, mark: r.mark}
 	}
-	w := rewrapper{cols: t.cols}
+	w := rewrapper{cols: t.cols, out: make([]scrollRow, 0, hist+keep)}
 	places := make([]point, len(points))
+	offsets := make([]int, len(points))
+	var line []Cell
 	for i := 0; i < hist+keep; {
-		var line []Cell
-		mark := at(i).mark
-		offsets := make(map[int]int)
-		more := true
-		for more && i < hist+keep {
+		first := at(i)
+		if i < hist && !first.wrapped && len(first.cells) <= t.cols {
+			w.out = append(w.out, first)
+			i++
+			continue
+		}
+		line = line[:0]
+		for k := range offsets {
+			offsets[k] = -1
+		}
+		for more := true; more && i < hist+keep; i++ {
 			r := at(i)
 			more = r.wrapped
 			for k, p := range points {
@@ -241,26 +250,33 @@ func (t *Terminal) rewrap(points ...*point) {
 					offsets[k] = len(line) + p.x
 				}
 			}
-			cells := r.cells
-			if n := len(cells); more && n > 0 && cells[n-1].flags&flagPad != 0 {
-				cells = cells[:n-1]
-			} else if !more {
-				cells = cells[:usedLen(cells)]
-			}
-			line = append(line, cells...)
-			i++
+			line = append(line, unpadded(r)...)
 		}
 		for _, o := range offsets {
-			for len(line) < o && len(line) < 4*MaxCols {
+			for len(line) < o {
 				line = append(line, blank(0))
 			}
 		}
-		find := w.line(line, mark)
+		w.line(line, first.mark)
 		for k, o := range offsets {
-			places[k] = find(min(o, len(line)))
+			if o >= 0 {
+				places[k] = w.place(o)
+			}
 		}
 	}
 	t.refill(w.out, places, points)
+}
+
+// unpadded is the text of a row as a part of its line.
+func unpadded(r scrollRow) []Cell {
+	n := len(r.cells)
+	switch {
+	case !r.wrapped:
+		return r.cells[:usedLen(r.cells)]
+	case n > 0 && r.cells[n-1].flags&flagPad != 0:
+		return r.cells[:n-1]
+	}
+	return r.cells
 }
 
 // refill splits rows into scroll-back and screen so that the cursor's row and
@@ -272,9 +288,10 @@ func (t *Terminal) refill(rows []scrollRow, places []point, points []*point) {
 	}
 	t.scroll.clear()
 	for _, r := range rows[:top] {
-		t.scroll.push(r.cells, r.wrapped, r.mark)
+		r.cells = r.cells[:usedLen(r.cells)]
+		t.scroll.put(r)
 	}
-	t.main.rows = t.main.rows[:0:0]
+	t.main.rows = make([]*row, 0, max(t.rows, len(rows)-top))
 	for _, r := range rows[top:] {
 		t.main.rows = append(t.main.rows, t.screenRow(r))
 	}

@@ -53,20 +53,39 @@ func (s *scrollback) push(cells []Cell, wrapped bool, mark Mark) {
 		return
 	}
 	cells = cells[:usedLen(cells)]
-	var reuse []Cell
-	for s.n > 0 && (s.n >= s.maxRows || s.bytes+rowOverhead+len(cells)*cellBytes > s.maxBytes) {
-		reuse = s.dropFirst()
-	}
-	if s.n == len(s.ring) {
-		s.grow()
-	}
+	reuse := s.room(len(cells))
 	if cap(reuse) < len(cells) || cap(reuse) > 2*len(cells)+32 {
 		reuse = make([]Cell, 0, len(cells))
 	}
-	reuse = append(reuse[:0], cells...)
+	s.add(scrollRow{cells: append(reuse[:0], cells...), wrapped: wrapped, mark: mark})
+}
+
+// put stores a row and takes its cells over.
+func (s *scrollback) put(r scrollRow) {
+	if s.maxRows > 0 {
+		s.room(cap(r.cells))
+		s.add(r)
+	}
+}
+
+// room drops the oldest rows until one of n cells fits, and returns the memory of the last.
+func (s *scrollback) room(n int) (reuse []Cell) {
+	for s.n > 0 && (s.n >= s.maxRows || s.bytes+rowOverhead+n*cellBytes > s.maxBytes) {
+		reuse = s.dropFirst()
+	}
+	return reuse
+}
+
+func (s *scrollback) add(r scrollRow) {
+	if s.n == len(s.ring) {
+		s.grow()
+	}
 	s.n++
-	*s.at(s.n - 1) = scrollRow{cells: reuse, wrapped: wrapped, mark: mark}
-	s.bytes += rowOverhead + cap(reuse)*cellBytes
+	*s.at(s.n - 1) = r
+	s.bytes += rowOverhead + cap(r.cells)*cellBytes
+	for s.n > 0 && s.bytes > s.maxBytes {
+		s.dropFirst()
+	}
 }
 
 func (s *scrollback) dropFirst() []Cell {

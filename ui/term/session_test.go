@@ -282,7 +282,7 @@ full:
 		select {
 		case f.out <- []byte(chunk):
 			sent++
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(1500 * time.Millisecond):
 			break full
 		}
 	}

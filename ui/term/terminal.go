@@ -220,16 +220,23 @@ func (t *Terminal) feed(p []byte, stop func() bool) int {
 }
 
 // parseSlice is how many bytes are parsed between two looks at the clock.
-const parseSlice = 1024
+const parseSlice = 256
+
+// failed resets the terminal after a bug and keeps what is known of it. The
+// scroll-back goes too: its cells refer to tables that are made anew.
+func (t *Terminal) failed(what string) {
+	t.failures++
+	t.failure = &Failure{At: t.clock(), Text: what}
+	t.scroll.clear()
+	t.init()
+	t.version++
+	t.out, t.events = nil, nil
+}
 
 func (t *Terminal) parseSafely(p []byte, stop func() bool) (n int) {
 	defer func() {
 		if r := recover(); r != nil {
-			t.failures++
-			t.failure = &Failure{At: t.clock(), Text: fmt.Sprint(r)}
-			t.init()
-			t.version++
-			t.out, t.events = nil, nil
+			t.failed(fmt.Sprint(r))
 			n = max(n, 1)
 		}
 	}()

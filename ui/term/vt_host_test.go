@@ -71,7 +71,6 @@ var vtOSC = []vtCase{
 	}},
 	{name: "apc, pm and sos are skipped", in: "\x1b_Gf=1;AAAA\x1b\\a\x1b^pm\x1b\\b\x1bXsos\x1b\\c", want: "abc"},
 	{name: "sixel is skipped", in: "\x1bPq#0;2;0;0;0~~\x1b\\X", want: "X"},
-	{name: "too long", in: "\x1b]52;c;" + strings.Repeat("A", maxOSC+10) + "\x07X", want: "X"},
 }
 
 var vtQueries = []vtCase{

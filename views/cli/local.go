@@ -38,6 +38,7 @@ ends by itself a minute after its last sandbox.`,
 			Use: "stop", Short: "End it and every sandbox it holds",
 			Args: argCount(0, 0, "local stop takes no arguments"), RunE: c.run(c.localStop),
 		},
+		c.listenCmd(),
 	)
 	return cmd
 }

@@ -120,4 +120,3 @@ func TestTryFails(t *testing.T) {
 		})
 	}
 }
-

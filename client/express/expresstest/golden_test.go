@@ -249,7 +249,9 @@ func TestGoldenInputAndErrors(t *testing.T) {
 		}
 		return string(b)
 	}
-	var start struct{ Event struct{ Start struct{ PID json.Number } } }
+	var start struct {
+		Event struct{ Start struct{ PID json.Number } }
+	}
 	if err := json.Unmarshal([]byte(next()), &start); err != nil {
 		t.Fatal(err)
 	}

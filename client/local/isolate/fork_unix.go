@@ -14,7 +14,7 @@ import (
 
 // forkCommand starts c as this process, with a session of its own. The program
 // is looked up on the command's PATH with this process's rights.
-func forkCommand(c command, stdio [3]uintptr, cloneflags uintptr) (int, error) {
+func forkCommand(c command, stdio [3]uintptr, cloneflags uintptr, group int) (int, error) {
 	if err := checkDir(c.dir); err != nil {
 		return 0, err
 	}
@@ -26,7 +26,7 @@ func forkCommand(c command, stdio [3]uintptr, cloneflags uintptr) (int, error) {
 		Dir:   c.dir,
 		Env:   c.env,
 		Files: stdio[:],
-		Sys:   commandAttr(c.tty, cloneflags),
+		Sys:   commandAttr(c.tty, cloneflags, group),
 	}
 	pid, err := syscall.ForkExec(path, c.argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) { // a script without #!, which shells run
@@ -131,19 +131,25 @@ func executable(path string) syscall.Errno {
 
 // commandAttr asks for a session of its own, so that no command shares a
 // process group with the agent, and for the terminal where there is one.
-func commandAttr(tty bool, cloneflags uintptr) *syscall.SysProcAttr {
+func commandAttr(tty bool, cloneflags uintptr, group int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true, Setctty: tty, Ctty: 0}
 	setCloneflags(a, cloneflags)
+	if group > 0 {
+		setGroup(a, group)
+	}
 	return a
 }
 
 // directForker starts commands in this process's own namespaces: level process.
-type directForker struct{}
+type directForker struct {
+	// group is the descriptor of the cgroup that they start in, 0 for this process's own.
+	group int
+}
 
-func (directForker) fork(c command, stdio [3]*os.File) (int, error) {
+func (d directForker) fork(c command, stdio [3]*os.File) (int, error) {
 	var fds [3]uintptr
 	for i, f := range stdio {
 		fds[i] = f.Fd()
 	}
-	return forkCommand(c, fds, 0)
+	return forkCommand(c, fds, 0, d.group)
 }

@@ -25,7 +25,8 @@ import (
 // status. When it is killed (the user may: it is the user's process like any
 // other) PID 1 starts another one, in a new namespace.
 //
-// On the socket, in network byte order: first the limits (two uint64) in, then
+// On the socket, in network byte order: first four numbers in (uint64: open files,
+// processes, bytes of private memory, inherited v1 cgroups), then
 // one byte out when it is ready. A request is a length (uint32), sent along with the three
 // descriptors, and that many bytes: flags, directory, number of arguments,
 // arguments and environment, joined by NUL. The answer is pid, stage and errno
@@ -55,6 +56,14 @@ type forkServer struct {
 	conn *net.UnixConn // nil when none runs
 	// ready is set once it said that it is.
 	ready bool
+}
+
+// running is its pid, 0 when none runs.
+func (f *forkServer) running() int {
+	if f.conn == nil {
+		return 0
+	}
+	return f.pid
 }
 
 // gone notes that a process ended that was no command.
@@ -209,7 +218,7 @@ func decodeCommand(b []byte) (command, error) {
 // 0 of this one as uid 1000. It is not ready yet on return. sysctl is this
 // namespace's user.max_user_namespaces: it is 0 at all other times, so that the
 // sandbox's programs cannot make one and be root in it.
-func bootForkServer(sysctl *os.File, l Limits) (int, *net.UnixConn, error) {
+func bootForkServer(sysctl *os.File, cfg initConfig) (int, *net.UnixConn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, fmt.Errorf("make a socket: %w", err)
@@ -223,44 +232,79 @@ func bootForkServer(sysctl *os.File, l Limits) (int, *net.UnixConn, error) {
 	if _, err := sysctl.WriteAt([]byte("16\n"), 0); err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("allow a user namespace: %w", err), conn.Close())
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{spawnerName}, &syscall.ProcAttr{
-		Dir:   "/",
-		Env:   []string{"GOMAXPROCS=1"},
-		Files: []uintptr{0, 1, 2, theirs.Fd()},
-		Sys: &syscall.SysProcAttr{
-			Setsid:      true,
-			Cloneflags:  unix.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: userUID, HostID: 0, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: userGID, HostID: 0, Size: 1}},
-		},
-	})
+	pid, err := execForkServer(theirs, cfg.FDs)
 	if _, werr := sysctl.WriteAt([]byte("0\n"), 0); werr != nil {
 		err = errors.Join(err, fmt.Errorf("forbid user namespaces: %w", werr))
 	}
 	if err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("start the fork server: %w", err), conn.Close())
 	}
-	hello := binary.BigEndian.AppendUint64(nil, l.OpenFiles)
-	hello = binary.BigEndian.AppendUint64(hello, l.Processes)
-	if _, err := conn.Write(hello); err != nil {
+	if _, err := conn.Write(helloOf(cfg).encode()); err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("talk to the fork server: %w", err), conn.Close())
 	}
 	return pid, conn, nil
 }
 
-// unixConn makes a connection of an owned descriptor.
-func unixConn(fd int) (*net.UnixConn, error) {
-	f := os.NewFile(uintptr(fd), "socket")
-	defer f.Close()
-	c, err := net.FileConn(f)
-	if err != nil {
-		return nil, fmt.Errorf("use a socket: %w", err)
+// execForkServer starts the process, in the cgroup of the commands if there is
+// one: what it starts is then in it, too.
+func execForkServer(socket *os.File, fds inherited) (int, error) {
+	attr := &syscall.ProcAttr{
+		Dir:   "/",
+		Env:   []string{"GOMAXPROCS=1"},
+		Files: []uintptr{0, 1, 2, socket.Fd()},
+		Sys: &syscall.SysProcAttr{
+			Setsid:      true,
+			Cloneflags:  unix.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: userUID, HostID: 0, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: userGID, HostID: 0, Size: 1}},
+		},
 	}
-	uc, ok := c.(*net.UnixConn)
-	if !ok {
-		return nil, errors.Join(errors.New("not a unix socket"), c.Close())
+	for _, fd := range fds.Tasks {
+		attr.Files = append(attr.Files, uintptr(fd))
 	}
-	return uc, nil
+	if fds.Group > 0 {
+		setGroup(attr.Sys, fds.Group)
+	}
+	return syscall.ForkExec("/proc/self/exe", []string{spawnerName}, attr)
+}
+
+// hello is what the fork server is told first.
+type hello struct {
+	files, processes uint64
+	// data bounds the private memory of each process, in bytes; 0 is no bound.
+	data uint64
+	// tasks is the number of inherited v1 cgroups, from descriptor fdTasks on.
+	tasks uint64
+}
+
+const (
+	helloSize = 4 * 8
+	fdTasks   = fdConfig + 1
+)
+
+func helloOf(cfg initConfig) hello {
+	h := hello{files: cfg.Limits.OpenFiles, processes: cfg.Limits.Processes, tasks: uint64(len(cfg.FDs.Tasks))}
+	if !cfg.MemoryGroup && cfg.Limits.MemoryMB > 0 {
+		h.data = uint64(cfg.Limits.MemoryMB) << 20
+	}
+	return h
+}
+
+func (h hello) encode() []byte {
+	var b []byte
+	for _, n := range []uint64{h.files, h.processes, h.data, h.tasks} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	return b
+}
+
+func readHello(r io.Reader) (hello, error) {
+	var b [helloSize]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return hello{}, err
+	}
+	n := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
+	return hello{files: n(0), processes: n(1), data: n(2), tasks: n(3)}, nil
 }
 
 // spawnerMain is the fork server's process. It ends with its socket.
@@ -279,11 +323,11 @@ func spawnerMain() int {
 
 // serveForks answers requests until PID 1 is gone.
 func serveForks(conn *net.UnixConn) error {
-	var hello [16]byte
-	if _, err := io.ReadFull(conn, hello[:]); err != nil {
+	h, err := readHello(conn)
+	if err != nil {
 		return err
 	}
-	if err := becomeUser(binary.BigEndian.Uint64(hello[:]), binary.BigEndian.Uint64(hello[8:])); err != nil {
+	if err := becomeUser(h); err != nil {
 		return err
 	}
 	if _, err := conn.Write([]byte{1}); err != nil {
@@ -302,25 +346,47 @@ func peerGone(err error) bool {
 }
 
 // becomeUser gives this process what its commands are to inherit.
-func becomeUser(files, processes uint64) error {
+func becomeUser(h hello) error {
 	takeSignals()
+	if err := joinTasks(h.tasks); err != nil {
+		return err
+	}
 	// Keys of the host's session must not be possessed here.
 	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
 		return fmt.Errorf("leave the session's keyring: %w", errno)
 	}
 	// Best effort: a host may not allow a lower score than the inherited one.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("0"), 0)
-	if err := limitFiles(files); err != nil {
+	if err := limitFiles(h.files); err != nil {
 		return err
 	}
 	if countsPerNamespace() {
-		lim := syscall.Rlimit{Cur: processes, Max: processes}
+		lim := syscall.Rlimit{Cur: h.processes, Max: h.processes}
 		if err := syscall.Setrlimit(unix.RLIMIT_NPROC, &lim); err != nil {
 			return fmt.Errorf("limit processes: %w", err)
 		}
 	}
+	if h.data > 0 {
+		lim := syscall.Rlimit{Cur: h.data, Max: h.data}
+		if err := syscall.Setrlimit(unix.RLIMIT_DATA, &lim); err != nil {
+			return fmt.Errorf("limit memory: %w", err)
+		}
+	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("set non-dumpable: %w", err)
+	}
+	return nil
+}
+
+// joinTasks puts this thread into the inherited v1 cgroups. Each file was opened
+// by whoever may do so, and 0 is the thread that writes.
+func joinTasks(n uint64) error {
+	for i := range int(n) {
+		f := os.NewFile(uintptr(fdTasks+i), "tasks")
+		_, err := f.WriteString("0")
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("join a cgroup: %w", err)
+		}
 	}
 	return nil
 }
@@ -372,7 +438,7 @@ func serveFork(conn *net.UnixConn) error {
 	if err != nil {
 		return err
 	}
-	pid, err := forkCommand(c, [3]uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])}, unix.CLONE_PARENT)
+	pid, err := forkCommand(c, [3]uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])}, unix.CLONE_PARENT, 0)
 	var stage forkStage
 	var errno syscall.Errno
 	var fe *forkError

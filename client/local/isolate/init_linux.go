@@ -33,7 +33,7 @@ func (in *initProc) upNamespace() error {
 	if err != nil {
 		return err
 	}
-	fs := &forkServer{boot: func() (int, *net.UnixConn, error) { return bootForkServer(sysctl, in.cfg.Limits) }}
+	fs := &forkServer{boot: func() (int, *net.UnixConn, error) { return bootForkServer(sysctl, in.cfg) }}
 	booted := make(chan error, 1)
 	go func() { booted <- fs.ensure() }()
 	root := coverable()
@@ -50,6 +50,7 @@ func (in *initProc) upNamespace() error {
 	}
 	in.sp = newSpawner(fs, envd.User{Name: UserName, UID: userUID, GID: userGID, Home: HomePath, Shell: loginShell()})
 	in.sp.others = fs.gone
+	in.sp.starter = fs.running
 	in.startReaper()
 	return nil
 }
@@ -113,6 +114,15 @@ func closeOnExec() {
 		for fd := 3; fd < 1024; fd++ {
 			syscall.CloseOnExec(fd)
 		}
+	}
+}
+
+// setGroup starts a process in the v2 cgroup of an open directory.
+func setGroup(a *syscall.SysProcAttr, fd int) { a.UseCgroupFD, a.CgroupFD = true, fd }
+
+func intoGroup(a *syscall.SysProcAttr, dir *os.File) {
+	if dir != nil {
+		setGroup(a, int(dir.Fd()))
 	}
 }
 

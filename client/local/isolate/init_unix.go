@@ -65,6 +65,9 @@ type initProc struct {
 	cfg  initConfig
 	conf *os.File
 	sp   *spawner
+	stop stopped
+	// seen is the high-water mark of processor time.
+	seen highWater
 	// broken gets the error of an agent that cannot serve any more.
 	broken chan error
 }
@@ -88,7 +91,7 @@ func (in *initProc) up(agent agentFunc) error {
 	if in.cfg.Probe {
 		return in.runTest()
 	}
-	ln, err := net.FileListener(os.NewFile(fdListener, "agent socket"))
+	ln, err := net.FileListener(os.NewFile(uintptr(in.cfg.FDs.Listener), "agent socket"))
 	if err != nil {
 		return fmt.Errorf("use the agent's socket: %w", err)
 	}
@@ -96,6 +99,11 @@ func (in *initProc) up(agent agentFunc) error {
 		Handler:  newRelay(agent(in.cfg, in.sp)),
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(os.Stderr, nil), slog.LevelWarn),
 	}
+	ctl, err := unixConn(in.cfg.FDs.Control)
+	if err != nil {
+		return err
+	}
+	go in.serveControl(ctl)
 	go func() { in.broken <- srv.Serve(ln) }()
 	return nil
 }
@@ -112,7 +120,7 @@ func (in *initProc) upProcess() error {
 	if err != nil {
 		return err
 	}
-	in.sp = newSpawner(directForker{}, envd.User{
+	in.sp = newSpawner(directForker{group: in.cfg.FDs.Group}, envd.User{
 		Name: UserName, UID: os.Getuid(), GID: os.Getgid(), Home: home, Shell: loginShell(),
 	})
 	in.startReaper()

@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"os"
+	"time"
 
 	"abxdash/client"
 )
@@ -19,6 +20,10 @@ const (
 	NetworkOff = "off"
 	// NetworkHost shares the host's network, its local services included.
 	NetworkHost = "host"
+	// NetworkProxy is NetworkOff with one way out: an HTTP(S) proxy in the
+	// process that holds the sandbox, bounded by Config.Egress. Programs find it
+	// by HTTP_PROXY and HTTPS_PROXY. It exists at level namespace only.
+	NetworkProxy = "proxy"
 )
 
 // HomePath is the home inside a sandbox of level namespace. At level process
@@ -46,8 +51,12 @@ type Config struct {
 	Env map[string]string
 	// AccessToken is the agent's token; "" leaves the agent open.
 	AccessToken string
-	// Network is NetworkOff or NetworkHost; "" is NetworkOff.
+	// Network is NetworkOff, NetworkHost or NetworkProxy; "" is NetworkOff.
 	Network string
+	// Egress says what NetworkProxy lets through.
+	Egress Egress
+	// Mounts are folders of the host to show inside, at level namespace only.
+	Mounts []Mount
 	// EnvdVersion is what the agent reports; "" is the agent's own choice.
 	EnvdVersion string
 	// LogFile gets what the agent says and its panics; nil drops it. The
@@ -60,10 +69,76 @@ type Config struct {
 type Limits struct {
 	// OpenFiles is RLIMIT_NOFILE of commands; default 65536, never above the host's.
 	OpenFiles uint64
-	// Processes bounds processes and threads at level namespace; default 512.
+	// Processes bounds processes and threads at level namespace, and at the
+	// others where a cgroup can be had; default 512.
 	Processes uint64
 	// TmpBytes is the size of /tmp, /var/tmp and /dev/shm, each; default 1 GiB.
 	TmpBytes int64
+	// MemoryMB bounds the memory of all commands together, in MiB; 0 is no
+	// bound. Without a cgroup it bounds the private memory of each process.
+	MemoryMB int64
+	// CPUs is how many processors' worth of time the commands get, such as 0.5;
+	// 0 is no bound. It needs a cgroup.
+	CPUs float64
+}
+
+// Mount is a folder of the host that a sandbox of level namespace shows.
+type Mount struct {
+	// Host is the folder, which the caller must be able to enter.
+	Host string
+	// Target is an absolute path inside: below /home/user, /mnt, /opt or /srv,
+	// or a new folder at the top.
+	Target   string
+	ReadOnly bool
+}
+
+// Egress is the allow list of NetworkProxy.
+type Egress struct {
+	// Allow has one rule an entry: `example.com`, `*.example.com`, an address,
+	// a network such as `192.0.2.0/24`, each with `:PORT` at will, or `*` for every
+	// public host. Loopback, link-local and metadata addresses need a rule that
+	// names the address (or `localhost`), private ones any rule but `*`. No rule
+	// lets nothing through.
+	Allow []string
+}
+
+// Means says by what a sandbox is held, in words for people; "" is "not at all".
+type Means struct {
+	// Pause is how Pause works.
+	Pause string
+	// Memory, CPU and PIDs say what enforces the limits.
+	Memory, CPU, PIDs string
+	// Kill is what ends every process.
+	Kill string
+	// Missing says why something weaker than a cgroup is used, "" if nothing is.
+	Missing string
+}
+
+// Values of the fields of [Means] and of the sources in [Usage].
+const (
+	ByCgroup2 = "cgroup v2"
+	ByCgroup1 = "cgroup v1"
+	BySignals = "signals"
+	ByRlimit  = "rlimit"
+	ByProcPSS = "proc-pss"
+	// ByProcRSS counts pages that processes share once for each.
+	ByProcRSS = "proc-rss"
+	ByProc    = "proc"
+)
+
+// Usage is what the commands of a sandbox use. Nil is "not known".
+type Usage struct {
+	// CPU is processor time since the start. It never goes back.
+	CPU       time.Duration
+	CPUSource string
+	// Memory is in bytes, without file cache that can be dropped.
+	Memory       *uint64
+	MemorySource string
+	// MemoryLimit is in bytes, nil without a limit.
+	MemoryLimit *uint64
+	// PIDs counts processes, or processes and threads by a cgroup.
+	PIDs       *uint64
+	PIDsSource string
 }
 
 // Result is what a probe found.

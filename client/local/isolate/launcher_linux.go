@@ -133,6 +133,19 @@ func prepareHome(cfg Config) error {
 	})
 }
 
+// sandboxOwner is the host's id of a sandbox's processes.
+func sandboxOwner(cfg Config) (int, error) {
+	uid := os.Geteuid()
+	if uid != 0 || cfg.Level != client.IsolationNamespace {
+		return uid, nil
+	}
+	m, err := rootMap("/proc/self/uid_map")
+	if err != nil {
+		return 0, err
+	}
+	return m[0].HostID, nil
+}
+
 // rootMap is the id map of root's sandboxes: the range above if this process's
 // own user namespace has it (file is /proc/self/uid_map or gid_map), else the
 // highest single id that it has beside 0 and nobody.
@@ -181,6 +194,9 @@ func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, err
 	}
 	sys := attr.Sys
 	sys.Cloneflags = namespaces
+	if sys.UseCgroupFD && !l.parents.hideable {
+		sys.Cloneflags &^= unix.CLONE_NEWCGROUP
+	}
 	if cfg.Network != NetworkHost {
 		sys.Cloneflags |= unix.CLONE_NEWNET
 	}
@@ -261,6 +277,12 @@ func startTime(pid int) (uint64, error) {
 		return 0, err
 	}
 	return strconv.ParseUint(f[22-3], 10, 64)
+}
+
+// isStopped reports whether a process stands by job control or a tracer.
+func isStopped(pid int) bool {
+	f, err := statFields(pid)
+	return err == nil && (f[0] == "T" || f[0] == "t")
 }
 
 // zombie reports whether every thread of the process has ended.

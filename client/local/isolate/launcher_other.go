@@ -35,7 +35,20 @@ func IsInit() bool { return false }
 // InitMain is never called.
 func InitMain() {}
 
+type hold struct{}
+
 func (s *Sandbox) kill(context.Context) error { return unsupported() }
+
+func (s *Sandbox) pause(context.Context) error { return unsupported() }
+
+func (s *Sandbox) resume(context.Context) error { return unsupported() }
+
+func (s *Sandbox) usage(context.Context) (Usage, error) { return Usage{}, unsupported() }
+
+func (s *Sandbox) diskUse(context.Context) (uint64, error) { return 0, unsupported() }
+
+// SweepGroups has nothing to do here.
+func SweepGroups() error { return nil }
 
 func unsupported() *client.Error {
 	return &client.Error{

@@ -25,6 +25,8 @@ type Launcher struct {
 	ended  chan struct{}
 	once   sync.Once
 	self   *selfExe
+	// parents is where the sandboxes' cgroups are made.
+	parents *groupParents
 	// nsErr is why the thread cannot start sandboxes of level namespace, nil if it can.
 	nsErr error
 
@@ -40,11 +42,15 @@ func NewLauncher() (*Launcher, error) {
 		return nil, &client.Error{Op: "prepare local sandboxes", Provider: "local", Code: client.CodeLocalServer, Err: err}
 	}
 	l := &Launcher{
-		jobs:   make(chan func()),
-		closed: make(chan struct{}),
-		ended:  make(chan struct{}),
-		self:   self,
+		jobs:    make(chan func()),
+		closed:  make(chan struct{}),
+		ended:   make(chan struct{}),
+		self:    self,
+		parents: findParents(),
 	}
+	// What a dead launcher left is nobody else's to remove. A failure has no
+	// consequence here; the next launcher tries again.
+	_ = l.parents.sweep()
 	ready := make(chan struct{})
 	go l.thread(ready)
 	<-ready
@@ -165,8 +171,13 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	})
 	defer stop()
 
-	s := &Sandbox{level: cfg.Level, life: life, done: make(chan struct{})}
-	if err := l.launch(ctx, s, cfg, confR, statusW); err != nil {
+	s := &Sandbox{level: cfg.Level, life: life, done: make(chan struct{}), hold: hold{turn: make(chan struct{}, 1)}}
+	conf := initConfig{
+		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
+		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
+		Limits: cfg.Limits.defaults(), Probe: probe,
+	}
+	if err := l.launch(ctx, s, cfg, &conf, confR, statusW); err != nil {
 		s.closeLife()
 		return nil, err
 	}
@@ -174,11 +185,7 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	// Only init holds the other ends now, so that its end is seen here.
 	_ = confR.Close()
 	_ = statusW.Close()
-	err = sendConfig(life, initConfig{
-		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
-		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
-		Limits: cfg.Limits.defaults(), Probe: probe,
-	})
+	err = sendConfig(life, conf)
 	if answer := readStatus(statusR); answer != nil || err == nil {
 		err = answer // init's own words tell more than a broken pipe
 	}
@@ -200,8 +207,9 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 // long a supervisor may take to end its descendants.
 const killWait = 10 * time.Second
 
-// launch starts init on the launcher's thread.
-func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf, status *os.File) error {
+// launch starts init on the launcher's thread, with all that it inherits, and
+// notes in conf which descriptor is what.
+func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf *initConfig, confR, status *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -213,27 +221,99 @@ func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf, sta
 	}
 	attr := &os.ProcAttr{
 		Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-		Files: []*os.File{null, log, log, conf, status},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Files: []*os.File{null, log, log, confR, status},
+	}
+	inherit := func(f *os.File) int {
+		attr.Files = append(attr.Files, f)
+		return len(attr.Files) - 1
 	}
 	if cfg.Listener != nil {
-		attr.Files = append(attr.Files, cfg.Listener)
+		conf.FDs.Listener = inherit(cfg.Listener)
 	}
-	return l.do(ctx, func() error {
-		proc, err := l.startProcess(cfg, attr)
-		if err != nil {
-			return err
-		}
-		s.proc = proc
-		s.id.PID = proc.Pid
-		// The process cannot be reaped before wait runs, so the pid is still its own.
-		s.id.StartTime, err = startTime(proc.Pid)
-		if err != nil {
-			_ = proc.Kill()
-			_, _ = proc.Wait()
-		}
+	ours, theirs, err := socketPair("control")
+	if err != nil {
 		return err
+	}
+	defer theirs.Close()
+	conf.FDs.Control = inherit(theirs)
+
+	var g *group
+	if !conf.Probe {
+		owner, err := sandboxOwner(cfg)
+		if err != nil {
+			return errors.Join(err, ours.Close())
+		}
+		g = l.parents.makeGroup(conf.Limits, owner, cfg.Level == client.IsolationNamespace)
+	}
+	defer g.release()
+	if g != nil {
+		if g.userDir != nil {
+			conf.FDs.Group = inherit(g.userDir)
+		}
+		for _, f := range g.tasks {
+			conf.FDs.Tasks = append(conf.FDs.Tasks, inherit(f))
+		}
+	}
+	err = l.do(ctx, func() error {
+		return l.run(s, cfg, attr, g)
 	})
+	if err != nil {
+		return errors.Join(err, ours.Close(), g.remove())
+	}
+	s.hold.ctl, s.hold.group = newControl(ours), g
+	s.means = g.means(factsOf(cfg.Level, conf.Limits), l.parents.missing)
+	conf.MemoryGroup = s.means.Memory != "" && s.means.Memory != ByRlimit
+	return nil
+}
+
+// run starts init. It must run on the launcher's thread.
+func (l *Launcher) run(s *Sandbox, cfg Config, attr *os.ProcAttr, g *group) error {
+	var dir *os.File
+	if g != nil {
+		dir = g.agentDir
+	}
+	start := func() (*os.Process, error) {
+		attr.Sys = &syscall.SysProcAttr{Setsid: true}
+		intoGroup(attr.Sys, dir)
+		return l.startProcess(cfg, attr)
+	}
+	proc, err := start()
+	if err != nil && dir != nil {
+		// The group was there but may not be entered: better none than no sandbox.
+		// Init finds the descriptor of a removed group, which takes nobody in.
+		g.dropV2()
+		dir = nil
+		proc, err = start()
+	}
+	if err != nil {
+		return err
+	}
+	s.proc = proc
+	s.id.PID = proc.Pid
+	// The process cannot be reaped before wait runs, so the pid is still its own.
+	s.id.StartTime, err = startTime(proc.Pid)
+	if err != nil {
+		_ = proc.Kill()
+		_, _ = proc.Wait()
+	}
+	return err
+}
+
+// levelFacts is what holds a sandbox where there is no cgroup for it.
+type levelFacts struct {
+	kill, pids, memory string
+	limits             Limits
+}
+
+func factsOf(level client.Isolation, l Limits) levelFacts {
+	if level != client.IsolationNamespace {
+		return levelFacts{kill: "supervisor", limits: l}
+	}
+	f := levelFacts{kill: "pid namespace", memory: ByRlimit, limits: l}
+	if countsPerNamespace() {
+		f.pids = ByRlimit
+	}
+	return f
 }
 
 // wait owns the exit status of the sandbox's first process.
@@ -242,8 +322,11 @@ func (s *Sandbox) wait() {
 	if err == nil && !st.Success() {
 		err = errors.New(st.String())
 	}
+	// At level process this ends what escaped the supervisor.
+	err = errors.Join(err, s.hold.group.remove())
 	s.err = err
 	s.closeLife()
+	s.hold.ctl.close()
 	close(s.done)
 }
 
@@ -255,6 +338,10 @@ func (s *Sandbox) kill(ctx context.Context) error {
 		}
 		s.closeLife()
 		return s.waitDone(ctx)
+	}
+	if s.paused.Load() {
+		// The supervisor's own way through stopped processes takes longer.
+		_ = s.hold.group.thaw()
 	}
 	s.closeLife()
 	// It may have been stopped along with the user's other processes.
@@ -392,6 +479,7 @@ func KillByIdentity(ctx context.Context, level client.Isolation, id Identity) er
 	if level != client.IsolationNamespace {
 		sig = syscall.SIGTERM
 	}
+	defer func() { _ = SweepGroups() }() // those of id's launcher, if it is dead
 	if !alive(id) {
 		return nil
 	}
@@ -433,4 +521,5 @@ func InitMain() { os.Exit(initMain(newAgent)) }
 func takeSignals() {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all)
+	defaultReserved()
 }

@@ -91,4 +91,20 @@ func closeOnExec() {
 
 func setCloneflags(*syscall.SysProcAttr, uintptr) {}
 
+func setGroup(*syscall.SysProcAttr, int) {}
+
+func intoGroup(*syscall.SysProcAttr, *os.File) {}
+
+func countsPerNamespace() bool { return false }
+
+func sandboxOwner(Config) (int, error) { return os.Geteuid(), nil }
+
+// stoppedState is SSTOP of the kernel's process states.
+const stoppedState = 4
+
+func isStopped(pid int) bool {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && k.Proc.P_stat == stoppedState
+}
+
 func spawnerMain() int { return fail("fork server", errors.New("there are no namespaces here")) }

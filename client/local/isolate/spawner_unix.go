@@ -73,6 +73,9 @@ type spawner struct {
 	mu       sync.Mutex
 	children map[int]*child
 	ending   bool
+	paused   bool
+	// starter is the pid of the fork server, if there is one. It is called with mu held.
+	starter func() int
 	// others gets the exits of processes that were not spawned here.
 	others func(pid int)
 	// none is closed, and replaced, each time there is no child at all.
@@ -120,6 +123,9 @@ func (s *spawner) start(c *child, cmd command, stdio [3]*os.File) error {
 	defer s.mu.Unlock()
 	if s.ending {
 		return errEnding
+	}
+	if s.paused {
+		return errPaused
 	}
 	if len(cmd.argv) == 0 {
 		cmd.argv = []string{""}

@@ -14,10 +14,17 @@ import (
 
 // Descriptors that init inherits, beside 0 to 2.
 const (
-	fdConfig   = 3 // its configuration, then end of file when the launcher is gone
-	fdStatus   = 4 // init's one answer
-	fdListener = 5 // the agent's socket; absent for a probe
+	fdConfig = 3 // its configuration, then end of file when the launcher is gone
+	fdStatus = 4 // init's one answer
 )
+
+// inherited says which further descriptors init has; 0 is none.
+type inherited struct {
+	Listener int   // the agent's socket; absent for a probe
+	Control  int   // what the launcher asks later
+	Group    int   // the v2 cgroup of the commands, as a directory
+	Tasks    []int // files of v1 cgroups that the thread which starts commands joins
+}
 
 // initConfig is what init reads from fdConfig: one JSON document.
 type initConfig struct {
@@ -30,6 +37,9 @@ type initConfig struct {
 	Network     string
 	EnvdVersion string
 	Limits      Limits
+	FDs         inherited
+	// MemoryGroup says that a cgroup bounds the memory.
+	MemoryGroup bool
 	// Probe asks to run a command that does nothing, and to serve nothing.
 	Probe bool
 }

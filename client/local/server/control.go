@@ -160,7 +160,8 @@ func (s *Server) handleCreate(v version) http.HandlerFunc {
 			writeError(w, e)
 			return
 		}
-		req.Secure = req.Secure || v.secure
+		// Behind a front the token is all that keeps others out.
+		req.Secure = req.Secure || v.secure || fronted(r)
 		lifetime := v.createTimeout
 		if req.Timeout != nil {
 			lifetime = time.Duration(*req.Timeout) * time.Second

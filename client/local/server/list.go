@@ -31,8 +31,8 @@ func (s *Server) listed(b *box) listedJSON {
 	}
 }
 
-// running returns every sandbox to be seen, newest first, ties by id.
-func (s *Server) running() []*box {
+// visible returns every sandbox to be seen, newest first, ties by id.
+func (s *Server) visible() []*box {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]*box, 0, len(s.boxes))
@@ -56,7 +56,7 @@ func (s *Server) handleListV1(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := []listedJSON{}
-	for _, b := range s.running() {
+	for _, b := range s.visible() {
 		if matches(b.metadata, want) {
 			out = append(out, s.listed(b))
 		}
@@ -90,7 +90,7 @@ func (s *Server) handleListV2(w http.ResponseWriter, r *http.Request) {
 	}
 	var all []*box
 	if q.running && !q.none {
-		for _, b := range s.running() {
+		for _, b := range s.visible() {
 			if matches(b.metadata, q.metadata) && !b.started.Before(q.after) && (q.template == "" || b.template == q.template) {
 				all = append(all, b)
 			}

@@ -64,6 +64,10 @@ func (d *dataPlane) serve(w http.ResponseWriter, r *http.Request, t target) {
 		writeJSON(w, http.StatusNotFound, edgeError{Message: "not found", Path: r.URL.Path, Code: http.StatusNotFound})
 		return
 	}
+	if fronted(r) && t.port == envdPort && b.token == "" {
+		writeError(w, refuse(http.StatusUnauthorized, "this sandbox was made without an access token; only the server's own socket reaches it"))
+		return
+	}
 	if r.Method == http.MethodConnect {
 		d.tunnel(w, r, t, b)
 		return
@@ -74,6 +78,9 @@ func (d *dataPlane) serve(w http.ResponseWriter, r *http.Request, t target) {
 	ctx := context.WithValue(r.Context(), routeKey{}, route{target: t, box: b})
 	d.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
+
+// fronted reports whether a request came in by a [Front].
+func fronted(r *http.Request) bool { return r.Header.Get(headerFront) != "" }
 
 func routeFrom(ctx context.Context) route {
 	rt, _ := ctx.Value(routeKey{}).(route)
@@ -87,6 +94,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 	if rt.port != envdPort {
 		pr.Out.URL.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(rt.port))
 	}
+	pr.Out.Header.Del(headerFront)
 	// As sent: the proxy would drop parameters that it cannot parse.
 	pr.Out.URL.RawQuery = pr.In.URL.RawQuery
 }

@@ -171,6 +171,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.requestDone()
 
 	t, isData, problem := routeOf(r)
+	if !isData && signedFile(r) {
+		t, isData = s.bySignature(r)
+	}
 	switch {
 	case problem != "":
 		http.Error(w, problem, http.StatusBadRequest)

@@ -1,0 +1,211 @@
+package sdk
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"abxdash/client"
+)
+
+const (
+	// DefaultTries is how often a broken transfer of one file is taken up again.
+	DefaultTries = 3
+	// DefaultChunk is the size of the pieces of a resumable upload, in bytes.
+	DefaultChunk = 64 << 20
+	// cleanPatience bounds the removal of what a failed transfer left.
+	cleanPatience = 10 * time.Second
+)
+
+// TransferOptions say how files are moved. The zero value is usable: nothing is
+// replaced, each file is checked, and appears under its name only when whole.
+type TransferOptions struct {
+	// Overwrite replaces files that exist; else they are an error (ErrConflict).
+	Overwrite bool
+	// Resume keeps what came of a broken transfer, and takes it up again when the
+	// same file is asked for once more.
+	Resume bool
+	// SkipChecksum leaves out the comparison by SHA-256, which costs one command
+	// in the sandbox for each file.
+	SkipChecksum bool
+	// Tries is how often one file is tried; 0 is [DefaultTries].
+	Tries int
+	// Chunk is the size of the pieces of a resumable upload; 0 is [DefaultChunk].
+	Chunk int64
+	// Progress is called as bytes move, from one goroutine. It must not block.
+	Progress func(Progress)
+}
+
+// Progress is how far a transfer is.
+type Progress struct {
+	// Name is the file on its way, relative to the tree. Untrusted text.
+	Name string
+	// Done and Total are bytes of this file; Total is -1 if not known.
+	Done, Total int64
+	// Files and Bytes count what the whole transfer has moved so far.
+	Files int
+	Bytes int64
+}
+
+// Note is something about one path that the caller should know.
+type Note struct {
+	// Path is untrusted text.
+	Path string
+	Text string
+}
+
+// Report is what a transfer did.
+type Report struct {
+	Files, Dirs int
+	Bytes       int64
+	// Skipped lists what was left out, and why.
+	Skipped []Note
+	// Notes lists what was moved but is not quite the same, e.g. unchecked.
+	Notes []Note
+	// SHA256 is the sum of a single file, in hex.
+	SHA256 string
+}
+
+// transfer is one Upload or Download.
+type transfer struct {
+	f      *Files
+	opts   TransferOptions
+	report Report
+	// sums is false once the sandbox has shown that it cannot compute sums.
+	sums bool
+}
+
+func newTransfer(f *Files, opts TransferOptions) *transfer {
+	if opts.Tries <= 0 {
+		opts.Tries = DefaultTries
+	}
+	if opts.Chunk <= 0 {
+		opts.Chunk = DefaultChunk
+	}
+	return &transfer{f: f, opts: opts, sums: !opts.SkipChecksum && f.sb.p.Capabilities().Has(client.CapCommands)}
+}
+
+func (t *transfer) skip(name, format string, args ...any) {
+	t.report.Skipped = append(t.report.Skipped, Note{name, fmt.Sprintf(format, args...)})
+}
+
+func (t *transfer) note(name, format string, args ...any) {
+	t.report.Notes = append(t.report.Notes, Note{name, fmt.Sprintf(format, args...)})
+}
+
+// progress tells the caller how far a file is.
+func (t *transfer) progress(name string, done, total int64) {
+	if t.opts.Progress != nil {
+		t.opts.Progress(Progress{Name: name, Done: done, Total: total, Files: t.report.Files, Bytes: t.report.Bytes + done})
+	}
+}
+
+// counting reports what is read through it.
+type counting struct {
+	r     io.Reader
+	done  int64
+	moved func(done int64)
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if n > 0 {
+		c.done += int64(n)
+		c.moved(c.done)
+	}
+	return n, err
+}
+
+// partName is the name of a file that is not whole yet, in the folder of its
+// final name. Resumable ones are found again by what they are part of.
+func partName(final, identity string, resume bool) string {
+	mark := ""
+	if resume {
+		sum := sha256.Sum256([]byte(identity))
+		mark = hex.EncodeToString(sum[:8])
+	} else {
+		b := make([]byte, 8)
+		_, _ = rand.Read(b) // never fails since Go 1.24
+		mark = hex.EncodeToString(b)
+	}
+	base := path.Base(final)
+	for len(base) > 120 { // names end at 255 bytes
+		base = base[:120]
+	}
+	return path.Join(path.Dir(final), "."+strings.ToValidUTF8(base, "")+"."+mark+".part")
+}
+
+// again reports whether a transfer that failed with err may be taken up again.
+func again(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrStreamBroken))
+}
+
+// script names its file by argument, never inside its text: names hold anything.
+const script = `{ [ -z "$2" ] || chmod -- "$2" "$1" || echo nomode >&2; } && { [ -z "$3" ] || exec sha256sum < "$1"; }`
+
+// finish sets the mode of a file in the sandbox (0 leaves it) and returns its
+// sum, "" where that cannot be had. The answer about the mode is a note.
+func (t *transfer) finish(ctx context.Context, name, file string, mode uint32) string {
+	if !t.f.sb.p.Capabilities().Has(client.CapCommands) || mode == 0 && !t.sums {
+		return ""
+	}
+	modeText, sum := "", ""
+	if mode != 0 {
+		modeText = "0" + strconv.FormatUint(uint64(mode&0o777), 8)
+	}
+	if t.sums {
+		sum = "sum"
+	}
+	out, err := t.f.sb.RunArgs(ctx, []string{"sh", "-c", script, "sh", here(file), modeText, sum}, RunOptions{Timeout: -1, MaxOutput: 4 << 10})
+	switch {
+	case err != nil:
+		t.note(name, "neither its mode nor its checksum could be looked at: %s", err)
+		return ""
+	case strings.Contains(out.Stderr, "nomode"):
+		t.note(name, "its mode %s could not be set", modeText)
+	}
+	hash, _, _ := strings.Cut(out.Stdout, " ")
+	if len(hash) != sha256.Size*2 {
+		if t.sums && out.Exit.Code == 127 {
+			t.sums = false // no sha256sum in the image: not asked again
+		}
+		if sum != "" {
+			t.note(name, "not checked: the sandbox could not compute its checksum")
+		}
+		return ""
+	}
+	return hash
+}
+
+// differs is the error of a checksum that does not fit.
+func (t *transfer) differs(op string) error {
+	return &client.Error{
+		Op: op, Provider: t.f.sb.p.Name(), Code: client.CodeFiles,
+		Message: "the checksum of what arrived differs; the file may have changed on the way", Hint: "try again",
+	}
+}
+
+// conflict is the error of a target that exists.
+func (t *transfer) conflict(op, name string) error {
+	return &client.Error{
+		Op: op, Provider: t.f.sb.p.Name(), Code: client.CodeFiles, Kind: client.ErrConflict,
+		Message: client.OneLine(name, 80) + " exists already and was left as it is", Hint: "allow it to be replaced, or choose another name",
+	}
+}
+
+// fileError words an error of this machine's files.
+func fileError(op string, err error) error {
+	var e *client.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return &client.Error{Op: op, Code: client.CodeFiles, Err: err}
+}

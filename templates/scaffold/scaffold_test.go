@@ -1,0 +1,280 @@
+package scaffold
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"abxdash/client"
+	"abxdash/templates"
+)
+
+const someDockerfile = `FROM alpine AS tools
+CMD ["x"]
+FROM ubuntu:24.04
+RUN apt-get update \
+ && apt-get install -y jq
+ENTRYPOINT ["/x", \
+  "y"]
+CMD z
+`
+
+func options(kind Kind, provider string) Options {
+	o := Options{Kind: kind, Name: "demo", Target: templates.NewTarget(provider, "", nil)}
+	if kind == FromDockerfile {
+		o.Dockerfile = []byte(someDockerfile)
+	}
+	return o
+}
+
+func write(t *testing.T, dir string, o Options) {
+	t.Helper()
+	list, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Compare(dir, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, changes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every kind for every target passes the linter without a remark.
+func TestEveryKindIsClean(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, provider := range []string{templates.Express, "opensandbox"} {
+			t.Run(string(k.Kind)+" "+provider, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "demo")
+				o := options(k.Kind, provider)
+				write(t, dir, o)
+				r, err := templates.Lint(t.Context(), dir, templates.LintOptions{Target: o.Target, Python: templates.Interpreter()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Problems) > 0 && r.Commands.Checked || !r.OK {
+					t.Errorf("%v", r.Problems)
+				}
+				if r.Commands.Checked && r.Commands.Commands[0].Name != "hello" {
+					t.Errorf("commands: %+v", r.Commands)
+				}
+			})
+		}
+	}
+}
+
+// The seed's own files, word for word.
+func TestSeedShape(t *testing.T) {
+	list, err := New(options(Python, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range list {
+		got[f.Path] = string(f.Data)
+	}
+	want := `name: demo
+version: "1.0.0"
+description: "A Python sandbox"
+user: user
+workdir: /home/user/app
+capabilities:
+  - shell
+  - files
+  - code
+ports:
+  - 9000
+`
+	if diff := cmp.Diff(want, got["template.yaml"]); diff != "" {
+		t.Errorf("template.yaml (-want +got):\n%s", diff)
+	}
+	want = `FROM fc-e2b-registry.cn-hangzhou.cr.aliyuncs.com/runtime/base:v0.0.49
+COPY *.whl /tmp/
+RUN if ls /tmp/*.whl 1>/dev/null 2>&1; then \
+        pip install --no-cache-dir /tmp/*.whl && rm -f /tmp/*.whl; \
+    else \
+        pip install --no-cache-dir agent-sandbox-server; \
+    fi
+WORKDIR /home/user/app
+COPY commands.py /home/user/app/commands.py
+EXPOSE 9000
+`
+	if diff := cmp.Diff(want, got["Dockerfile"]); diff != "" {
+		t.Errorf("Dockerfile (-want +got):\n%s", diff)
+	}
+	want = `from __future__ import annotations
+
+import os
+
+from agent_sandbox.server import CapabilityGroup, command, default_table, start
+
+table = default_table()
+table.enable_group(CapabilityGroup.DEV_TOOLS)
+
+
+@command("hello", description="Say hello.")
+def hello(name: str = "World") -> str:
+    return f"Hello, {name}!"
+
+
+@command("add", description="Add two numbers.")
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+if __name__ == "__main__":
+    start(int(os.environ.get("ABX_SERVER_PORT", "9000")))
+`
+	if diff := cmp.Diff(want, got["commands.py"]); diff != "" {
+		t.Errorf("commands.py (-want +got):\n%s", diff)
+	}
+	list, err = New(options(Minimal, "opensandbox"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(list[1].Data); !strings.HasPrefix(text, "FROM python:3.12-slim\n") || !strings.HasSuffix(text, "WORKDIR /app\nCOPY commands.py .\nEXPOSE 9000\nCMD [\"python3\", \"commands.py\"]\n") {
+		t.Errorf("Dockerfile:\n%s", text)
+	}
+	if text := string(list[2].Data); strings.Contains(text, "\n\n\n\n") || strings.Contains(text, "default_table") {
+		t.Errorf("commands.py:\n%s", text)
+	}
+}
+
+func TestAdaptedDockerfile(t *testing.T) {
+	list, err := New(options(FromDockerfile, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(list[1].Data)
+	for _, want := range []string{
+		"FROM alpine AS tools\nCMD [\"x\"]\n", "# FROM ubuntu:24.04\nFROM fc-e2b-registry.", "# ENTRYPOINT [\"/x\", \\\n#   \"y\"]\n# CMD z\n", "RUN apt-get update \\\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o    Options
+		code client.Code
+	}{
+		"reserved":    {Options{Kind: Python, Name: "Codex"}, client.CodeTemplateParse},
+		"bad name":    {Options{Kind: Python, Name: "a b"}, client.CodeUsage},
+		"no name":     {Options{Kind: Python}, client.CodeUsage},
+		"kind":        {Options{Kind: "cobol", Name: "a"}, client.CodeUsage},
+		"group":       {Options{Kind: Python, Name: "a", Groups: []string{"shell"}}, client.CodeUsage},
+		"capability":  {Options{Kind: Python, Name: "a", Capabilities: []string{"teleport"}}, client.CodeTemplateParse},
+		"size":        {Options{Kind: Python, Name: "a", MemoryMB: 1}, client.CodeTemplateParse},
+		"no file":     {Options{Kind: FromDockerfile, Name: "a"}, client.CodeUsage},
+		"no FROM":     {Options{Kind: FromDockerfile, Name: "a", Dockerfile: []byte("RUN x\n")}, client.CodeTemplateParse},
+		"description": {Options{Kind: Python, Name: "a", Description: "sk-abcdefghijklmnop0123456789"}, client.CodeTemplateParse},
+	} {
+		if _, err := New(tc.o); client.CodeOf(err) != tc.code {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestNeverOverwritesUnseen(t *testing.T) {
+	dir := t.TempDir()
+	o := options(Minimal, "")
+	write(t, dir, o)
+	mine := filepath.Join(dir, "commands.py")
+	if err := os.WriteFile(mine, []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Compare(dir, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		switch c.Path {
+		case "commands.py":
+			if c.Action != Replace || !strings.Contains(c.Diff, "-mine\n") {
+				t.Errorf("%s: %s\n%s", c.Path, c.Action, c.Diff)
+			}
+		default:
+			if c.Action != Unchanged {
+				t.Errorf("%s: %s", c.Path, c.Action)
+			}
+		}
+	}
+	if err := os.WriteFile(mine, []byte("mine again\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, changes); client.CodeOf(err) != client.CodeConflict {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(mine); err != nil || string(got) != "mine again\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLinksAreNotFollowed(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "x")
+	if err := os.Symlink(outside, filepath.Join(dir, "Dockerfile")); err != nil {
+		t.Skip(err)
+	}
+	list, err := New(options(Minimal, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Compare(dir, list); client.CodeOf(err) != client.CodeFiles {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TPL-09: the ignore file excludes every secret that a scan would name.
+func TestIgnoreCoversSecrets(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, options(Minimal, ""))
+	for _, name := range []string{".env", ".env.local", ".claude/settings.local.json", "id_ed25519", ".git/config", "deep/key.pem", ".aws/credentials"} {
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte("token = ghp_0123456789abcdefghijABCDEFGHIJ\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, ps, err := templates.ScanContext(dir, "Dockerfile")
+	if err != nil || len(ps) > 0 || len(c.Secrets) > 0 {
+		t.Errorf("%v, %v, %v", err, ps, c.Secrets)
+	}
+}
+
+func TestGeneratedTestPasses(t *testing.T) {
+	python := templates.Interpreter()
+	if python == "" {
+		t.Skip("there is no python3 on this machine")
+	}
+	for _, k := range []Kind{Minimal, Python, Node, Agent} {
+		dir := t.TempDir()
+		write(t, dir, options(k, ""))
+		cmd := exec.CommandContext(t.Context(), python, "-B", "-m", "unittest", "discover", "-s", "tests")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", k, err, out)
+		}
+	}
+}
+
+func TestNameFor(t *testing.T) {
+	for in, want := range map[string]string{"demo": "demo", "/a/My Template/": "my-template", "./_x_": "x", "..": "my-template", strings.Repeat("a", 80): strings.Repeat("a", 63)} {
+		if got := NameFor(in); got != want {
+			t.Errorf("%q: got %q", in, got)
+		}
+	}
+}
