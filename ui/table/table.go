@@ -200,7 +200,7 @@ func (t *Table[T]) rebuild(filtering bool) {
 // place puts the cursor on its id, or where it was.
 func (t *Table[T]) place(filtering bool) {
 	if len(t.view) == 0 {
-		if filtering && t.cursorID != "" {
+		if filtering && t.cursorID != "" && t.wantID == "" {
 			t.wantID = t.cursorID
 		}
 		t.cursor, t.cursorID, t.offset = -1, "", 0

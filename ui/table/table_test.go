@@ -141,6 +141,16 @@ func TestFilterGivesTheCursorBack(t *testing.T) {
 	if tb.CursorID() != "d" {
 		t.Errorf("cursor is %q, want d", tb.CursorID())
 	}
+	// A filter typed letter by letter: rows go, then all of them, then some come
+	// back. What was under the cursor at the start is what it returns to.
+	tb.SetCursor("a")
+	for _, keep := range []string{"bcd", "d", "", "abcd"} {
+		tb.SetFilter(func(r item) bool { return strings.Contains(keep, r.id) })
+	}
+	if tb.CursorID() != "a" {
+		t.Errorf("cursor is %q after a filter that hid everything for a moment, want a", tb.CursorID())
+	}
+	tb.SetCursor("d")
 	tb.SetFilter(func(r item) bool { return r.id < "c" })
 	tb.Top()
 	tb.SetFilter(nil)
