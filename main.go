@@ -11,8 +11,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,19 +22,29 @@ import (
 	xterm "github.com/charmbracelet/x/term"
 
 	"abxdash/client"
+	"abxdash/client/acs"
 	"abxdash/client/config"
 	"abxdash/client/credentials"
+	"abxdash/client/docker"
 	"abxdash/client/fake"
 	"abxdash/client/local"
 	"abxdash/client/registry"
 	"abxdash/keymap"
+	"abxdash/templates/deploy"
+	"abxdash/theme"
 	"abxdash/ui"
+	"abxdash/ui/dialog"
+	"abxdash/views/broadcast"
 	"abxdash/views/cli"
 	"abxdash/views/create"
 	"abxdash/views/exec"
 	"abxdash/views/files"
 	"abxdash/views/kill"
+	"abxdash/views/logs"
+	"abxdash/views/metrics"
+	"abxdash/views/ports"
 	"abxdash/views/present"
+	"abxdash/views/replay"
 	"abxdash/views/sandbox"
 	"abxdash/views/sandboxes"
 	"abxdash/views/shell"
@@ -88,9 +100,16 @@ func (w *world) app() *cli.App {
 		Dashboard:  w.dashboard,
 		Demo:       w.demo,
 		Checks:     w.checks,
-		LogLevel:   w.setLevel,
-		Defaults:   w.defaults,
-		Alive:      present.ProcessAlive,
+		Providers: &registry.Admin{
+			Load: func() (registry.Options, error) { return w.registryOptions(cli.Flags{}) }, File: w.folders.File(),
+		},
+		LogLevel:  w.setLevel,
+		Templates: cli.TemplateTools{Setting: w.setting, Engine: engine, Native: w.native},
+		Defaults:  w.defaults,
+		Alive:     present.ProcessAlive,
+		Play:      w.play, Recordings: w.folders.Recordings(), Leader: w.leader,
+		Rules:     w.rules,
+		Protected: w.protected,
 	}
 	if runtime.GOOS != "windows" {
 		a.Local = w.local
@@ -120,8 +139,70 @@ func (w *world) defaults(f *cli.Flags) {
 	}
 }
 
+// rules are the thresholds for strays. A file that cannot be read is the error
+// of the command that needs it.
+func (w *world) rules() present.StrayRules {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return present.StrayRules{}
+	}
+	return present.StrayRules(conf.Strays)
+}
+
+// protected tells whether the dashboard's user set a sandbox apart.
+func (w *world) protected(k present.Key) bool {
+	list, err := present.LoadProtected(present.NewFolder(w.folders.State))
+	if err != nil {
+		w.log.Warn("the list of protected sandboxes cannot be read", "err", err)
+	}
+	return list.Has(k)
+}
+
 func (w *world) keys() *credentials.Set {
 	return credentials.Load(credentials.Options{LookupEnv: os.LookupEnv, ProjectFile: ".env", HomeFile: w.folders.HomeEnv()})
+}
+
+// setting looks up a setting of the template commands; one that cannot be read is not set.
+func (w *world) setting(name string) string {
+	v, err := w.keys().Lookup(name)
+	if err != nil {
+		return ""
+	}
+	return v.Reveal()
+}
+
+// engine is the Docker engine that builds templates.
+func engine() (deploy.Engine, error) {
+	return docker.New(docker.Config{UserAgent: "abxdash/" + version})
+}
+
+// native is the native API of Express, for whoever has an access key pair.
+func (w *world) native(region, team string) (cli.NativeTemplates, error) {
+	keys := w.keys()
+	id, err := keys.Lookup("ALICLOUD_ACCESS_KEY_ID")
+	if err != nil {
+		return cli.NativeTemplates{}, err
+	}
+	secret, err := keys.Lookup("ALICLOUD_ACCESS_KEY_SECRET")
+	if err != nil {
+		return cli.NativeTemplates{}, err
+	}
+	if !id.Set() || !secret.Set() {
+		return cli.NativeTemplates{}, &client.Error{
+			Op: "use the native API", Code: client.CodeAuthMissing, Kind: client.ErrUnauthorized, Message: "there is no access key pair",
+			Hint: "set ALICLOUD_ACCESS_KEY_ID and ALICLOUD_ACCESS_KEY_SECRET",
+		}
+	}
+	api, err := acs.New(acs.Config{
+		Credentials: acs.Credentials{AccessKeyID: id.Reveal(), AccessKeySecret: secret.Reveal()},
+		Region:      region, UserAgent: "abxdash/" + version,
+	})
+	if err != nil {
+		return cli.NativeTemplates{}, err
+	}
+	return cli.NativeTemplates{Maker: api.Maker(team), Login: func(ctx context.Context, instance string) (client.RegistryLogin, error) {
+		return api.RegistryLogin(ctx, instance, "")
+	}}, nil
 }
 
 // registryOptions reads the configuration and the keys.
@@ -131,7 +212,7 @@ func (w *world) registryOptions(f cli.Flags) (registry.Options, error) {
 		return registry.Options{}, err
 	}
 	return registry.Options{
-		Config: conf, Keys: w.keys(), Only: f.Provider, RequestTimeout: f.RequestTimeout, Version: version, Logger: w.log,
+		Config: conf, Keys: w.keys(), Only: f.Provider, RequestTimeout: f.RequestTimeout, Version: version, Logger: w.log, StateDir: w.folders.State,
 	}, nil
 }
 
@@ -176,7 +257,8 @@ func (w *world) demo(ctx context.Context, f cli.Flags) error {
 	p := fake.New(fake.Options{Name: "demo", Latency: 2 * time.Millisecond, Lifetime: time.Hour})
 	defer p.Close()
 	p.AddMany(demoRows)
-	return w.show(ctx, f, conf, screens{providers: present.Providers{p}, create: p.Name(), banner: "DEMO 5,000"})
+	rates := present.Rates{Date: "this demo", Providers: map[string]present.Rate{p.Name(): {CPUHour: 0.05, GBHour: 0.02}}}
+	return w.show(ctx, f, conf, screens{providers: present.Providers{p}, create: p.Name(), banner: "DEMO 5,000", rates: &rates})
 }
 
 // screens is what the dashboard shows.
@@ -185,6 +267,8 @@ type screens struct {
 	// create names the provider that n creates in.
 	create string
 	banner string
+	// rates replace those of the configuration; nil does not.
+	rates *present.Rates
 }
 
 // show runs the program until it is left.
@@ -195,13 +279,91 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 			Message: "this terminal cannot move the cursor (TERM is " + strconv.Quote(t) + "); use `abxdash ls`, `abxdash exec`, `abxdash try`",
 		}
 	}
-	keys, err := keymap.Default().Override(conf.Keys)
+	keys, err := keysOf(conf)
 	if err != nil {
-		return &client.Error{Op: "read the configuration", Code: client.CodeConfig, Err: err}
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	root := ui.New(w.rootOptions(ctx, f, conf, keys, sc))
+	defer root.Close()
+	program := tea.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	stop := quitOnSignal(program)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		config.Watch(ctx, w.folders.File(), func(c config.Config, err error) { reload(program, c, err) })
+	}()
+	_, err = program.Run()
+	sig := stop()
+	cancel()
+	<-watched
+	switch {
+	case sig != nil:
+		return cli.Signalled(sig)
+	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Err: err}
+	}
+	return nil
+}
+
+// keysOf are the keys that the configuration asks for. A theme that does not
+// exist is said here too: package config does not know them.
+func keysOf(c config.Config) (*keymap.Map, error) {
+	err := theme.Check(c.Theme)
+	var keys *keymap.Map
+	if err == nil {
+		keys, err = keymap.Preset(c.Keymap)
+	}
+	if err == nil {
+		keys, err = keys.WithLeader(c.Leader)
+	}
+	if err == nil {
+		keys, err = keys.Override(c.Keys)
+	}
+	if err != nil {
+		return nil, &client.Error{Op: "read the configuration", Code: client.CodeConfig, Message: client.OneLine(err.Error(), 500)}
+	}
+	return keys, nil
+}
+
+// reload takes over what can change while the dashboard runs: colours and keys.
+// A file with a mistake changes nothing.
+func reload(p *tea.Program, c config.Config, err error) {
+	var keys *keymap.Map
+	if err == nil {
+		keys, err = keysOf(c)
+	}
+	if err != nil {
+		p.Send(ui.ToastMsg{Level: ui.ToastWarn, Text: "the configuration stays as it was: " + present.ErrorLine(err)})
+		return
+	}
+	p.Send(ui.KeysMsg{Keys: keys})
+	p.Send(ui.ThemeNameMsg{Name: c.Theme})
+	p.Send(ui.ToastMsg{Level: ui.ToastOK, Text: "colours and keys of the configuration file"})
+}
+
+// play shows a recording until it is left. It needs no provider.
+func (w *world) play(ctx context.Context, f cli.Flags, path string, rate float64) error {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return err
+	}
+	keys, err := keysOf(conf)
+	if err != nil {
+		return err
+	}
+	const screen ui.Route = "replay"
+	root := ui.New(ui.Options{
+		Ctx: ctx, Start: screen,
+		Routes: map[ui.Route]func(ui.Params) ui.Screen{
+			screen: func(ui.Params) ui.Screen { return replay.New(replay.Options{Path: path, Rate: rate}) },
+		},
+		Keys: keys, NoMouse: true, Light: conf.Theme == "light",
+		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
+	})
 	defer root.Close()
 	program := tea.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	stop := quitOnSignal(program)
@@ -213,9 +375,50 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Err: err}
+		return &client.Error{Op: "play recording", Code: client.CodeTerminal, Err: err}
 	}
 	return nil
+}
+
+// leader is the configured leader of shells; a configuration that cannot be
+// read is the error of the command that needs it.
+func (w *world) leader() string {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return ""
+	}
+	keys, err := keysOf(conf)
+	if err != nil {
+		return ""
+	}
+	return keys.Leader()
+}
+
+// ratesOf are the prices of the configuration.
+func ratesOf(c config.Rates) present.Rates {
+	out := present.Rates{Date: c.Date, Providers: map[string]present.Rate{}}
+	for name, r := range c.Providers {
+		out.Providers[name] = present.Rate{CPUHour: r.CPUHour, GBHour: r.GBHour, Hour: r.Hour, PausedHour: r.PausedHour, Sizes: r.Sizes}
+	}
+	return out
+}
+
+// attentionOf says how the user is called.
+func attentionOf(c config.Attention) ui.Attention {
+	out := ui.Attention{Bell: !c.NoBell, Notify: !c.NoNotify}
+	for _, k := range c.Mute {
+		out.Mute = append(out.Mute, ui.AttentionKind(k))
+	}
+	return out
+}
+
+// themeMenu offers the themes by name.
+func themeMenu() tea.Cmd {
+	var items []dialog.Item
+	for _, name := range theme.Names() {
+		items = append(items, dialog.Item{Label: name, Cmd: ui.Cmd(ui.ThemeNameMsg{Name: name})})
+	}
+	return ui.OpenOverlay(dialog.Menu("Themes", items))
 }
 
 // quitOnSignal ends the program at once, with a clean terminal, when this
@@ -248,9 +451,34 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 	}
 	owner := present.CurrentOwner()
 	ps := sc.providers
-	store := sandboxes.NewStore(sandboxes.StoreOptions{Providers: ps, Owner: owner, Timeout: f.RequestTimeout, Alive: present.ProcessAlive})
+	// What the demo makes up is not remembered.
+	var state, cache present.Folder
+	if sc.banner == "" {
+		state, cache = present.NewFolder(w.folders.State), present.NewFolder(w.folders.Cache)
+	}
+	protected, err := present.LoadProtected(state)
+	if err != nil {
+		w.log.Warn("the list of protected sandboxes cannot be read", "err", err)
+	}
+	rates := ratesOf(conf.Rates)
+	if sc.rates != nil {
+		rates = *sc.rates
+	}
+	store := sandboxes.NewStore(sandboxes.StoreOptions{
+		Providers: ps, Owner: owner, Timeout: f.RequestTimeout, Alive: present.ProcessAlive,
+		Rules: present.StrayRules(conf.Strays), Protected: protected, Cache: cache,
+	})
+	if store.CacheErr != nil {
+		w.log.Warn("the remembered list cannot be read", "err", store.CacheErr)
+	}
 	commands := exec.NewManager(ps)
-	shells := shell.NewManager(ps)
+	shells := shell.NewManagerWith(ps, shell.ManagerOptions{
+		Owner: owner, Folder: present.NewFolder(w.folders.State), RecordDir: w.folders.Recordings(),
+		OpenLink: ports.Browser(), Tmux: os.Getenv("TMUX") != "", ReadOnly: readOnly,
+	})
+	transfers, forwards, journal := files.NewTransfers(), ports.NewManager(), sandbox.NewJournal()
+	browser := ports.Browser()
+	prefs := files.LoadPrefs(filepath.Join(w.folders.State, "files.json"))
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = w.folders.Home
@@ -261,10 +489,21 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 				return exec.New(exec.Options{Manager: commands, ReadOnly: readOnly, Dir: dir}, s)
 			}},
 			{ID: present.TabFiles, Title: "Files", Needs: client.CapFiles, New: func(s client.Sandbox) ui.Screen {
-				return files.New(files.Options{Provider: p, ReadOnly: readOnly, Dir: dir}, s)
+				return files.New(files.Options{
+					Provider: p, Transfers: transfers, Prefs: prefs, ReadOnly: readOnly, Dir: dir, Editor: editor(),
+				}, s)
 			}},
 			{ID: present.TabShell, Title: "Shell", Needs: client.CapPTY, New: func(s client.Sandbox) ui.Screen {
 				return shell.New(shell.Options{Manager: shells}, s)
+			}},
+			{ID: present.TabPorts, Title: "Ports", Needs: client.CapCommands, New: func(s client.Sandbox) ui.Screen {
+				return ports.New(ports.Options{Provider: p, Manager: forwards, OpenURL: browser}, s)
+			}},
+			{ID: present.TabMetrics, Title: "Metrics", Needs: client.CapMetrics, New: func(s client.Sandbox) ui.Screen {
+				return metrics.New(metrics.Options{Provider: p}, s)
+			}},
+			{ID: present.TabLogs, Title: "Logs", Needs: client.CapLogs, New: func(s client.Sandbox) ui.Screen {
+				return logs.New(logs.Options{Provider: p, Dir: dir}, s)
 			}},
 		}
 	}
@@ -273,37 +512,62 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 		Start: present.RouteSandboxes,
 		Routes: map[ui.Route]func(ui.Params) ui.Screen{
 			present.RouteSandboxes: func(ui.Params) ui.Screen {
-				return sandboxes.New(store, sandboxes.Options{Providers: ps, Owner: owner, ReadOnly: readOnly != "", CreateIn: sc.create, Banner: sc.banner})
+				return sandboxes.New(store, sandboxes.Options{
+					Providers: ps, Owner: owner, Rates: rates, Protected: protected, State: state,
+					ReadOnly: readOnly != "", CreateIn: sc.create, Banner: sc.banner,
+				})
 			},
 			present.RouteSandbox: func(p ui.Params) ui.Screen {
 				params, _ := p.Value.(present.SandboxParams) // the zero value shows "gone"
 				provider := ps.Get(params.Sandbox.Provider)
-				return sandbox.New(sandbox.Options{Provider: provider, Tabs: tabs(provider), ReadOnly: readOnly}, params)
+				return sandbox.New(sandbox.Options{Provider: provider, Journal: journal, Tabs: tabs(provider), ReadOnly: readOnly}, params)
 			},
 			present.RouteShell: func(p ui.Params) ui.Screen {
 				params, _ := p.Value.(present.ShellParams)
-				return shell.New(shell.Options{Manager: shells, Whole: true}, params.Sandbox)
+				return shell.New(shell.Options{Manager: shells, Whole: true, Raw: params.Raw}, params.Sandbox)
+			},
+			present.RouteReplay: func(p ui.Params) ui.Screen {
+				params, _ := p.Value.(present.ReplayParams)
+				return replay.New(replay.Options{Path: params.Path})
 			},
 		},
 		Background: []ui.Background{
 			store,
-			kill.New(kill.Options{Providers: ps, Owner: owner, ReadOnly: readOnly != "", Timeout: f.RequestTimeout}),
+			kill.New(kill.Options{
+				Providers: ps, Owner: owner, ReadOnly: readOnly != "", Timeout: f.RequestTimeout,
+				Protected: protected, Rates: rates, State: state, Limit: conf.KillLimit,
+			}),
+			broadcast.New(broadcast.Options{Providers: ps, ReadOnly: readOnly != ""}),
 			create.New(create.Options{Providers: ps, Default: sc.create, Owner: owner, ReadOnly: readOnly != ""}),
-			commands, shells,
+			commands, shells, transfers, forwards, journal,
 		},
-		Keys:       keys,
-		Banner:     sc.banner,
-		Hint:       hint(f, sc),
-		ReadOnly:   readOnly,
-		NoMouse:    conf.NoMouse,
-		Light:      conf.Theme == "light",
-		FixedTheme: conf.Theme == "light" || conf.Theme == "dark",
-		NoColor:    f.NoColor || os.Getenv("NO_COLOR") != "",
-		ASCII:      conf.ASCII,
+		Keys:      keys,
+		Banner:    sc.banner,
+		Hint:      hint(f, sc),
+		ReadOnly:  readOnly,
+		NoMouse:   conf.NoMouse,
+		Theme:     conf.Theme,
+		Attention: attentionOf(conf.Attention),
+		Actions:   map[keymap.Action]tea.Cmd{keymap.AppTheme: themeMenu()},
+		NoColor:   f.NoColor || os.Getenv("NO_COLOR") != "",
+		ASCII:     conf.ASCII,
 		OnPanic: func(where string, value any, stack []byte) {
 			w.log.Error("panic", "where", where, "value", client.OneLine(fmt.Sprint(value), 500), "stack", string(stack))
 		},
 	}
+}
+
+// editor is the user's editor, with its options.
+func editor() string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if e := strings.TrimSpace(os.Getenv(name)); e != "" {
+			return e
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return "notepad"
+	}
+	return "vi"
 }
 
 // hint is the line for newcomers, "" if it is not wanted.

@@ -91,3 +91,27 @@ func TestCommandLineRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// Whatever the line: no panic, no empty command, and a shell only for a line
+// that holds a pipe, a redirect or `&&`.
+func FuzzCommandLine(f *testing.F) {
+	for _, s := range []string{"", "a b", `a "b c" 'd'`, "a | b", `a \| b`, "a && b", "a & b", `"a`, `a\`, "a\x00b", "a > b", `"a > b"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		argv, err := CommandLine(line)
+		if err != nil {
+			if CodeOf(err) != CodeUsage || argv != nil {
+				t.Fatalf("%q: %q, %v", line, argv, err)
+			}
+			return
+		}
+		if len(argv) == 0 {
+			t.Fatalf("%q: nothing to run", line)
+		}
+		shell := len(argv) == 3 && argv[0] == "sh" && argv[1] == "-c" && argv[2] == line
+		if shell && !strings.ContainsAny(line, "|<>") && !strings.Contains(line, "&&") {
+			t.Fatalf("%q got a shell", line)
+		}
+	})
+}

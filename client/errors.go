@@ -36,6 +36,11 @@ const (
 	CodeFilePermission  Code = "E4002"
 	CodeNetwork         Code = "E5000"
 	CodeConnect         Code = "E5001"
+	CodeTemplateBuild   Code = "E7010" // the provider's build failed
+	CodeTemplateTimeout Code = "E7011" // the provider's build did not end in time
+	CodeDockerBuild     Code = "E7020"
+	CodeDockerPush      Code = "E7021"
+	CodeRegistryLogin   Code = "E7022"
 	CodeUnsupported     Code = "E8004"
 	CodeNotFound        Code = "E9001" // no such sandbox
 	CodeUsage           Code = "E9002" // bad argument, refused before any call

@@ -22,6 +22,14 @@ type MetricsReader interface {
 	Metrics(ctx context.Context, id ID, from, to time.Time) ([]Metric, error)
 }
 
+// MetricsBatcher is found on a provider that declares CapMetrics and can tell
+// the present use of many sandboxes in one call (e2b-protocol §3.10).
+type MetricsBatcher interface {
+	// MetricsNow returns the newest value of each of up to 100 sandboxes.
+	// Sandboxes that are unknown or were not measured yet are left out.
+	MetricsNow(ctx context.Context, ids []ID) (map[ID]Metric, error)
+}
+
 // LogEntry is one line of a sandbox's own log. All of it is untrusted text.
 type LogEntry struct {
 	At time.Time

@@ -46,14 +46,50 @@ func ShellCommand(line string) Command {
 	return Command{Argv: []string{"/bin/sh", "-c", `if command -v bash >/dev/null 2>&1; then exec bash -lc "$1"; else exec sh -lc "$1"; fi`, "sh", line}}
 }
 
-// InteractiveShell is the PTY command of an attached shell: `bash -i -l`, else `sh -i -l` (e2b-protocol §14).
+// InteractiveShell is the PTY command of an attached shell: `bash -i -l`, else
+// `sh -i -l` (e2b-protocol §14). TERM is xterm-256color and the locale C.UTF-8;
+// where the sandbox knows them not, it gets the nearest that it has.
 func InteractiveShell(size Size) Command {
 	return Command{
-		Argv: []string{"/bin/sh", "-c", `if command -v bash >/dev/null 2>&1; then exec bash -i -l; else exec sh -i -l; fi`},
+		Argv: []string{"/bin/sh", "-c", interactiveShell},
 		Env:  map[string]string{"TERM": "xterm-256color", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
 		PTY:  &size,
 	}
 }
+
+// interactiveShell looks for the description of the terminal in the usual
+// folders, under a letter or under its hexadecimal code. A sandbox without any
+// keeps TERM, because programs with descriptions of their own know it. Without
+// the command locale (musl, busybox) every locale is UTF-8.
+const interactiveShell = `known() {
+  for d in "$HOME/.terminfo" /etc/terminfo /lib/terminfo /usr/share/terminfo /usr/lib/terminfo /usr/local/share/terminfo; do
+    [ -e "$d/$1/$2" ] && return 0
+    [ -e "$d/$3/$2" ] && return 0
+  done
+  return 1
+}
+if ! known x xterm-256color 78; then
+  if known x xterm-color 78; then TERM=xterm-color
+  elif known x xterm 78; then TERM=xterm
+  elif known s screen 73; then TERM=screen
+  elif known l linux 6c; then TERM=linux
+  elif known v vt100 76; then TERM=vt100
+  fi
+fi
+if command -v locale >/dev/null 2>&1; then
+  have=; any=
+  for l in $(locale -a 2>/dev/null); do
+    case $l in
+      C.utf8|C.UTF-8) have=$l ;;
+      *.utf8|*.UTF-8) any=${any:-$l} ;;
+    esac
+  done
+  if [ -z "$have" ]; then
+    if [ -n "$any" ]; then LANG=$any LC_ALL=$any; else LANG=C; unset LC_ALL; fi
+  fi
+fi
+export TERM LANG
+if command -v bash >/dev/null 2>&1; then exec bash -i -l; else exec sh -i -l; fi`
 
 // Size is a terminal size in cells.
 type Size struct{ Cols, Rows int }

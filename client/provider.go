@@ -62,6 +62,8 @@ const (
 	CapCode          Capability = "code"
 	CapPorts         Capability = "ports"
 	CapTemplates     Capability = "templates"
+	// CapFolders: a create takes folders of this machine (CreateSpec.Folders).
+	CapFolders Capability = "sandbox.folders"
 )
 
 // Capabilities is the set a provider has, with the reason for each one it lacks.

@@ -141,6 +141,22 @@ type CreateSpec struct {
 	AutoResume bool
 	// Network is nil for the provider's default.
 	Network *Network
+	// Folders are folders of this machine for the sandbox; a provider without
+	// CapFolders cannot honour them, so ask first.
+	Folders []HostFolder
 	// RequestTimeout bounds the create call alone; 0 is the provider's default.
 	RequestTimeout time.Duration
+}
+
+// HostFolder is a folder of this machine that a new sandbox shows or gets a
+// copy of.
+type HostFolder struct {
+	// Host is an absolute path on this machine.
+	Host string
+	// Target is an absolute path inside; "" is the folder's name below the home.
+	Target string
+	// ReadOnly is for a mount; what is written to a copy stays in the sandbox.
+	ReadOnly bool
+	// Copy makes it a copy of now instead of a mount.
+	Copy bool
 }

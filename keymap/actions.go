@@ -20,16 +20,25 @@ const (
 	Logs       Context = "logs"
 	Shell      Context = "shell"
 	Scrollback Context = "scrollback"
-	Tasks      Context = "tasks"
-	Sheet      Context = "sheet"
-	Create     Context = "create"
-	Form       Context = "form"
-	Input      Context = "input"
-	Menu       Context = "menu"
-	Confirm    Context = "confirm"
-	Message    Context = "message"
-	Help       Context = "help"
-	Palette    Context = "palette"
+	// Replay is the player of recordings.
+	Replay  Context = "replay"
+	Tasks   Context = "tasks"
+	Sheet   Context = "sheet"
+	Create  Context = "create"
+	Form    Context = "form"
+	Input   Context = "input"
+	Menu    Context = "menu"
+	Confirm Context = "confirm"
+	Message Context = "message"
+	// Ports, Metrics and Box are the tabs of those names and a box of text.
+	Ports   Context = "ports"
+	Metrics Context = "metrics"
+	Box     Context = "box"
+	Help    Context = "help"
+	Palette Context = "palette"
+	// Columns is the box in which columns are chosen; Results the grid of a broadcast.
+	Columns Context = "columns"
+	Results Context = "results"
 )
 
 // Actions of the dashboard itself.
@@ -46,6 +55,14 @@ const (
 	AppSuspend   Action = "app.suspend"
 	AppInterrupt Action = "app.interrupt"
 	AppQuit      Action = "app.quit"
+	// AppKills shows what was killed, by whom and when.
+	AppKills Action = "app.kills"
+	// AppTheme takes the name of a theme; without one it offers a menu.
+	AppTheme Action = "app.theme"
+	// AppMute takes a kind of attention to silence: strays, expiry, failures, all.
+	AppMute Action = "app.mute"
+	// AppCopyCommand copies the command that does what the screen shows.
+	AppCopyCommand Action = "app.copy-command"
 )
 
 // Navigation.
@@ -76,19 +93,30 @@ const (
 	ListFilter  Action = "list.filter"
 	ListStrays  Action = "list.strays"
 	KillStrays  Action = "list.kill-strays"
+	// ListColumns chooses columns, ListViews goes to a named view.
+	ListColumns    Action = "list.columns"
+	ListViews      Action = "list.views"
+	ListSaveView   Action = "list.save-view"
+	ListDeleteView Action = "list.delete-view"
+	ListBroadcast  Action = "list.broadcast"
 
 	MarkToggle Action = "mark.toggle"
 	MarkRange  Action = "mark.range"
 	MarkAll    Action = "mark.all"
 	MarkClear  Action = "mark.clear"
 
-	SortName     Action = "sort.name"
-	SortAge      Action = "sort.age"
-	SortTTL      Action = "sort.ttl"
-	SortCost     Action = "sort.cost"
-	SortState    Action = "sort.state"
-	SortProvider Action = "sort.provider"
-	SortReverse  Action = "sort.reverse"
+	SortName      Action = "sort.name"
+	SortAge       Action = "sort.age"
+	SortTTL       Action = "sort.ttl"
+	SortCost      Action = "sort.cost"
+	SortState     Action = "sort.state"
+	SortProvider  Action = "sort.provider"
+	SortReverse   Action = "sort.reverse"
+	SortCPU       Action = "sort.cpu"
+	SortMemory    Action = "sort.memory"
+	SortOwner     Action = "sort.owner"
+	SortTemplate  Action = "sort.template"
+	SortIsolation Action = "sort.isolation"
 )
 
 // What can be done to a sandbox.
@@ -104,6 +132,12 @@ const (
 	SandboxCopyID Action = "sandbox.copy-id"
 	SandboxRaw    Action = "sandbox.raw"
 	SandboxDetail Action = "sandbox.detail"
+	// SandboxAttach hands the whole terminal to a shell.
+	SandboxAttach Action = "sandbox.attach"
+	// SandboxSetTTL sets the remaining time to a duration that is asked for.
+	SandboxSetTTL Action = "sandbox.set-ttl"
+	// SandboxProtect sets a sandbox apart from killing in bulk, or not any more.
+	SandboxProtect Action = "sandbox.protect"
 )
 
 // Tabs and panes.
@@ -129,12 +163,16 @@ const (
 	OutputRerun  Action = "output.rerun"
 	OutputOlder  Action = "output.older"
 	OutputNewer  Action = "output.newer"
+	OutputInput  Action = "output.input"
+	OutputStdin  Action = "output.stdin"
+	OutputMerged Action = "output.merged"
 
 	LogFollow Action = "log.follow"
 	LogTime   Action = "log.time"
 	LogErrors Action = "log.errors"
 	LogCopy   Action = "log.copy"
 	LogSave   Action = "log.save"
+	LogLine   Action = "log.line"
 	ViewWrap  Action = "view.wrap"
 
 	SearchOpen Action = "search.open"
@@ -153,6 +191,21 @@ const (
 	FilesCopyPath Action = "files.copy-path"
 	FilesHidden   Action = "files.hidden"
 	FilesFilter   Action = "files.filter"
+	FilesRename   Action = "files.rename"
+	FilesDelete   Action = "files.delete"
+	FilesMkdir    Action = "files.mkdir"
+	FilesSearch   Action = "files.search"
+	FilesDiff     Action = "files.diff"
+)
+
+// Ports and metrics.
+const (
+	PortOpen    Action = "port.open"
+	PortCopy    Action = "port.copy"
+	PortQR      Action = "port.qr"
+	PortForward Action = "port.forward"
+
+	MetricsRange Action = "metrics.range"
 )
 
 // Shells: all after the leader key.
@@ -169,11 +222,51 @@ const (
 	ShellHelp       Action = "shell.help"
 	// ShellLiteral sends the leader key itself to the shell, once.
 	ShellLiteral Action = "shell.literal"
+	// ShellRaw hands the whole terminal to the shell until it is detached.
+	ShellRaw    Action = "shell.raw"
+	ShellRename Action = "shell.rename"
+	ShellExtend Action = "shell.extend"
+	// ShellSplit shows two shells beside each other, ShellFocus goes to the other one.
+	ShellSplit Action = "shell.split"
+	ShellFocus Action = "shell.focus"
+	// ShellLinks lists the links on the screen.
+	ShellLinks Action = "shell.links"
+	// ShellRecordInput records what is typed too.
+	ShellRecordInput Action = "shell.record-input"
+)
+
+// The scroll-back of a shell.
+const (
+	ScrollSelect Action = "scroll.select"
+	ScrollLines  Action = "scroll.select-lines"
+	ScrollCopy   Action = "scroll.copy"
+	ScrollLink   Action = "scroll.link"
+	ScrollStart  Action = "scroll.line-start"
+	ScrollEnd    Action = "scroll.line-end"
+	// PromptOlder and PromptNewer go to the previous and next command.
+	PromptOlder Action = "scroll.older-prompt"
+	PromptNewer Action = "scroll.newer-prompt"
+)
+
+// Playing a recording.
+const (
+	// RecordPlay takes a file; without one it offers those in the state folder.
+	RecordPlay    Action = "record.play"
+	ReplayPause   Action = "replay.pause"
+	ReplayFaster  Action = "replay.faster"
+	ReplaySlower  Action = "replay.slower"
+	ReplayBack    Action = "replay.back"
+	ReplayForward Action = "replay.forward"
+	ReplayStart   Action = "replay.start"
+	ReplayEnd     Action = "replay.end"
 )
 
 // Modal boxes and lines of input.
 const (
 	TaskCancel   Action = "task.cancel"
+	TaskPause    Action = "task.pause"
+	TaskRetry    Action = "task.retry"
+	TaskClear    Action = "task.clear"
 	SheetConfirm Action = "sheet.confirm"
 	SheetKeep    Action = "sheet.keep"
 	SheetPause   Action = "sheet.pause"
@@ -195,6 +288,16 @@ const (
 	InputComplete Action = "input.complete"
 
 	HelpSearch Action = "help.search"
+
+	ColumnToggle Action = "columns.toggle"
+	ColumnUp     Action = "columns.up"
+	ColumnDown   Action = "columns.down"
+	ColumnReset  Action = "columns.reset"
+
+	// ResultsStop ends what a broadcast still runs; ResultsCopy copies the grid.
+	ResultsStop  Action = "results.stop"
+	ResultsCopy  Action = "results.copy"
+	ResultsGroup Action = "results.group"
 )
 
 // TabNumber returns which tab (0 is the first) a Tab1 … Tab9 action means.

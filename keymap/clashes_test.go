@@ -14,7 +14,11 @@ func wantClashes() []string {
 		"logs/f log.follow over sandbox/f sandbox.files",
 		"logs/t log.time over sandbox/t sandbox.extend",
 		"logs/w view.wrap over global/w app.tasks",
+		"output/A output.merged over sandbox/A sandbox.attach",
+		"output/c output.cancel over sandbox/c app.copy-command",
+		"ports/y port.copy over sandbox/y sandbox.copy-id",
 		"preview/w view.wrap over global/w app.tasks",
+		"replay/q nav.back over global/q nav.quit",
 		"scrollback/q nav.back over global/q nav.quit",
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Map is a complete set of bindings. It is read-only after it is made and may
-// be shared.
+// Map is a complete set of bindings. Apart from Replace it is read-only after it
+// is made, and it may be shared.
 type Map struct {
 	bindings []Binding
 	info     []contextInfo
@@ -123,8 +123,30 @@ func (m *Map) Commands() []Binding {
 	return out
 }
 
-// Lookup finds the binding of a ":" name.
+// verbs are further ":" names: the commands of the command line that mean the
+// same as an action.
+func verbs() map[string]string {
+	return map[string]string{
+		"create": "new", "info": "details", "exec": "run", "attach": "shell", "connect": "shell",
+		"raw": "json", "ls": "filter", "list": "filter", "q": "quit", "quit!": "quit", "x": "kill",
+	}
+}
+
+// Verb returns the ":" name that an alias stands for, or name itself.
+func Verb(name string) string {
+	if v, ok := verbs()[name]; ok {
+		return v
+	}
+	return name
+}
+
+// Replace makes m another map in place, so that everyone who holds it sees the
+// new bindings. Only the program's loop may call it.
+func (m *Map) Replace(by *Map) { *m = *by }
+
+// Lookup finds the binding of a ":" name or of an alias.
 func (m *Map) Lookup(command string) (Binding, bool) {
+	command = Verb(command)
 	for _, b := range m.bindings {
 		if b.Command != "" && b.Command == command {
 			return b, true

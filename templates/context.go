@@ -176,11 +176,7 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 		if name == "." {
 			return err
 		}
-		s.report(SeverityError, "unreadable", name, "cannot be read: %s", err)
-		if d != nil && d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
+		return s.unreadable(name, d, err)
 	}
 	if name == "." {
 		return nil
@@ -194,14 +190,22 @@ func (s *scan) visit(name string, d fs.DirEntry, err error) error {
 	}
 	info, err := d.Info()
 	if err != nil {
-		s.report(SeverityWarning, "unreadable", name, "went away while it was read")
-		return nil
+		return s.unreadable(name, nil, err)
 	}
 	if len(s.out.Entries) >= maxEntries {
 		s.report(SeverityError, "context-size", ".", "the build context has more than %d files", maxEntries).Hint = "exclude what the image does not need in .dockerignore"
 		return fs.SkipAll
 	}
 	s.add(name, info)
+	return nil
+}
+
+// unreadable notes what cannot be read and goes on without it.
+func (s *scan) unreadable(name string, d fs.DirEntry, err error) error {
+	s.report(SeverityError, "unreadable", name, "cannot be read: %s", err)
+	if d != nil && d.IsDir() {
+		return fs.SkipDir
+	}
 	return nil
 }
 
@@ -267,7 +271,7 @@ func (s *scan) secret(name string, e ContextEntry) (drop bool) {
 
 // judge looks at the size of it all.
 func (s *scan) judge() {
-	sev := SeverityInfo
+	var sev Severity
 	switch {
 	case s.out.Size > MaxContext:
 		sev = SeverityError

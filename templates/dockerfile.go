@@ -313,7 +313,7 @@ func (l *dockerLint) env(n *parser.Node, name string) {
 		switch {
 		case strings.HasPrefix(key, "E2B_"):
 			l.report(SeverityError, "foreign-variable", n, "%s: templates do not write E2B_* variables", key)
-		case SecretName(key) && !placeholder(value):
+		case secretPair(key, value):
 			p := l.report(SeverityError, "secret", n, "%s %s looks like a secret; it would be readable in the image", name, key)
 			p.Hint = "give it when a sandbox is created: abxdash create -e " + key + "=…"
 			*p = p.secret()
@@ -385,7 +385,7 @@ func (l *dockerLint) expressBase() {
 	want := l.target.BaseImage()
 	m := regexp.MustCompile(`^fc-e2b-registry(?:-vpc)?\.([a-z0-9-]+)\.cr\.aliyuncs\.com/runtime/base(?::([^@]+))?(@.*)?$`).FindStringSubmatch(s.from)
 	at := func(sev Severity, format string, args ...any) {
-		l.ps = append(l.ps, l.src.at(sev, "base-image", s.line, 1, format, args...).hint("use: FROM %s", want))
+		l.ps = append(l.ps, l.src.at(sev, "base-image", s.line, 1, format, args...).hint("use: FROM %s; or name the provider it is for with --provider", want))
 	}
 	region := l.target.Region
 	if region == "" {

@@ -188,7 +188,7 @@ func (c *checker) secrets() {
 		switch {
 		case strings.HasPrefix(k, "E2B_"):
 			c.report(SeverityError, "foreign-variable", at, "%s: templates do not write E2B_* variables", k)
-		case SecretName(k) && !placeholder(c.t.Env[k]), SecretText(c.t.Env[k]) != "":
+		case secretPair(k, c.t.Env[k]), SecretText(c.t.Env[k]) != "":
 			p := c.report(SeverityError, "secret", at, "env.%s looks like a secret; secrets never go into a template", k)
 			p.Hint = "give it when a sandbox is created: abxdash create -e " + k + "=…"
 			*p = p.secret()

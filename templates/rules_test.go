@@ -113,6 +113,19 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+func TestSecretPairs(t *testing.T) {
+	for pair, want := range map[string]bool{
+		"API_KEY=abc": true, "DB_PASSWORD=1234": true, "GITHUB_TOKEN=x": true, "aws_secret_access_key=x": true, "DASHSCOPE_API_KEY=x": true,
+		"MAX_TOKENS=4096": false, "TOKEN_LIMIT=4096": false, "CACHE_KEY=v1": false, "API_KEY_FILE=/run/k": false, "API_KEY=": false,
+		"API_KEY=REPLACE_ME": false, "API_KEY=$KEY": false, "TOKENIZERS_PARALLELISM=x": false, "SSH_PUBLIC_KEY=x": false, "KEYBOARD=us": false,
+	} {
+		name, value, _ := strings.Cut(pair, "=")
+		if got := secretPair(name, value); got != want {
+			t.Errorf("%s: %v", pair, got)
+		}
+	}
+}
+
 func TestSecretText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"-----BEGIN OPENSSH PRIVATE KEY-----":                    true,

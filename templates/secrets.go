@@ -6,27 +6,45 @@ import (
 )
 
 // SecretName reports whether a variable of this name usually holds a secret.
+// The names of files and paths do not.
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
-	for _, safe := range []string{"_PUBLIC_KEY", "KEYBOARD", "TOKENIZER", "KEYMAP", "_KEY_ID_FILE", "_FILE", "_PATH"} {
-		if strings.HasSuffix(name, safe) || name == strings.TrimPrefix(safe, "_") {
+	for _, safe := range []string{"_PUBLIC_KEY", "_FILE", "_PATH", "_DIR", "_URL", "_NAME"} {
+		if strings.HasSuffix(name, safe) {
 			return false
 		}
 	}
+	before := ""
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
 		switch word {
-		case "SECRET", "TOKEN", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "CREDENTIALS", "KEY", "SECRETS", "TOKENS":
+		case "SECRET", "TOKEN", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "CREDENTIALS", "SECRETS":
 			return true
+		case "KEY":
+			// A key of its own may be any key: CACHE_KEY, PRIMARY_KEY.
+			switch before {
+			case "API", "ACCESS", "PRIVATE", "AUTH", "SIGNING", "ENCRYPTION", "MASTER", "SERVICE":
+				return true
+			}
 		}
+		before = word
 	}
 	return false
+}
+
+// secretPair reports whether a variable seems to be given a secret.
+func secretPair(name, value string) bool {
+	if !SecretName(name) || placeholder(value) {
+		return false
+	}
+	// TOKEN_LIMIT=4096 is none, DB_PASSWORD=4096 is.
+	return strings.Contains(strings.ToUpper(name), "PASSW") || strings.Trim(value, "0123456789.") != ""
 }
 
 // placeholder reports whether a value stands for one to be filled in.
 func placeholder(v string) bool {
 	v = strings.TrimSpace(v)
 	switch strings.ToUpper(strings.Trim(v, "<>{}$")) {
-	case "", "REPLACE_ME", "CHANGE_ME", "CHANGEME", "XXX", "TODO", "NONE", "YOUR_KEY":
+	case "", "REPLACE_ME", "CHANGE_ME", "CHANGEME", "XXX", "NONE", "YOUR_KEY", "TRUE", "FALSE":
 		return true
 	}
 	return strings.HasPrefix(v, "$")

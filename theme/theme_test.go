@@ -126,8 +126,12 @@ func contrast(a, b color.Color) float64 {
 // and borders less. Light terminals must stay readable.
 func TestContrast(t *testing.T) {
 	for _, p := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256} {
-		for _, dark := range []bool{true, false} {
-			th := For(dark, p, false, false)
+		for _, name := range Names() {
+			if name == "mono" || name == Auto {
+				continue
+			}
+			dark, _ := FixedBackground(name)
+			th := Named(name, !dark, p, false, false)
 			backs := []color.Color{color.Black, hex(0x1a1b26), hex(0x1e1e1e)}
 			plain := hex(0xd0d0d0)
 			if !dark {
@@ -209,5 +213,44 @@ func TestOver(t *testing.T) {
 	want := uv.Style{Fg: ansi.Red, Bg: ansi.Blue, Attrs: uv.AttrBold | uv.AttrItalic}
 	if got != want {
 		t.Errorf("Over = %+v, want %+v", got, want)
+	}
+}
+
+func TestNamedThemes(t *testing.T) {
+	if n := len(Names()); n < 9 {
+		t.Errorf("only %d themes", n)
+	}
+	seen := map[uv.Style]string{}
+	for _, name := range Names() {
+		if err := Check(name); err != nil {
+			t.Error(err)
+		}
+		th := Named(name, true, colorprofile.TrueColor, false, false)
+		if th.State("running").Symbol == "" || th.Symbol.Cursor == "" {
+			t.Errorf("%s is not complete", name)
+		}
+		if name == Auto {
+			continue
+		}
+		if other, ok := seen[th.Bar.Header]; ok {
+			t.Errorf("%s looks like %s", name, other)
+		}
+		seen[th.Bar.Header] = name
+		if nc := Named(name, true, colorprofile.TrueColor, true, true); !nc.NoColor || nc.Symbol.Cursor != ">" {
+			t.Errorf("%s ignores NO_COLOR or ASCII", name)
+		}
+		each(Named(name, true, colorprofile.ANSI, false, false), func(part string, st uv.Style) {
+			if _, ok := st.Fg.(ansi.BasicColor); st.Fg != nil && !ok {
+				t.Errorf("%s: %s has more than sixteen colours", name, part)
+			}
+		})
+	}
+	if Check("pink") == nil || Check("") != nil {
+		t.Error("Check")
+	}
+	for name, dark := range map[string]bool{"nord": true, "contrast-light": false, "dark": true, "light": false} {
+		if d, fixed := FixedBackground(name); !fixed || d != dark {
+			t.Errorf("%s: %v, %v", name, d, fixed)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestHelp(t *testing.T) {
 	d := newDesk(t, 100, 40)
-	d.list.disabled = map[keymap.Action]string{keymap.SandboxPause: "local cannot pause"}
+	d.list.disabled = map[keymap.Action]string{keymap.ListNew: "local cannot pause"}
 	d.Keys("?")
 	for _, s := range []string{"Keys here", "List", "Open the sandbox under the cursor.", ":open", "local cannot pause", "/ to search"} {
 		if !d.Shows(s) {

@@ -109,6 +109,7 @@ func (c *commandBox) run() tea.Cmd {
 
 // find is the choice of that name, or the only one that begins with it.
 func (c *commandBox) find(name string) *choice {
+	name = keymap.Verb(name)
 	var only *choice
 	for i := range c.names {
 		n := c.names[i].binding.Command

@@ -74,10 +74,21 @@ func (r *Root) View() tea.View {
 }
 
 func (r *Root) windowTitle() string {
-	if l := r.top(); l != nil {
-		return r.opts.App + " - " + safeTitle(l.screen.Title)
+	mark := ""
+	if r.caller.unseen > 0 {
+		mark = "(!) "
 	}
-	return r.opts.App
+	l := r.top()
+	if l == nil {
+		return mark + r.opts.App
+	}
+	title := safeTitle(l.screen.Title)
+	if t, ok := l.screen.(Titled); ok && l.broken == "" {
+		if s := safeTitle(t.WindowTitle); s != "" {
+			title = s
+		}
+	}
+	return mark + r.opts.App + " - " + title
 }
 
 // Frame draws the window now and returns it as text with styles, with the cursor to show.

@@ -39,10 +39,15 @@ type Options struct {
 	ReadOnly string
 	// NoMouse leaves the mouse to the terminal until it is asked for.
 	NoMouse bool
+	// Theme is a name of theme.Names; "" is auto. Those that say what the
+	// background is do not ask the terminal.
+	Theme string
 	// Light assumes a light background until the terminal has answered.
 	Light bool
 	// FixedTheme keeps to Light whatever the terminal answers.
 	FixedTheme bool
+	// Attention says how the user is called when the dashboard is not looked at.
+	Attention Attention
 	// NoColor and ASCII are explained at theme.For.
 	NoColor, ASCII bool
 	// FrameInterval is the least time between two frames; 0 is 16 ms, negative draws after every message.
@@ -80,6 +85,7 @@ type Root struct {
 	ran      bool              // the pending keys already ran an action of their own
 	pendedAt time.Time
 
+	caller  caller
 	toasts  []toast
 	history []string // ":" lines
 
@@ -89,7 +95,8 @@ type Root struct {
 	hints         []hintSpot
 	view          tea.View
 	dirty         bool
-	waiting       bool // a frame is scheduled
+	shown         uint64 // what the last second was judged by, see moved
+	waiting       bool   // a frame is scheduled
 	drawnAt       time.Time
 }
 
@@ -123,7 +130,13 @@ func New(opts Options) *Root {
 	if opts.FrameInterval == 0 {
 		opts.FrameInterval = frameInterval
 	}
-	r := &Root{opts: opts, profile: colorprofile.TrueColor, dark: !opts.Light, mouse: !opts.NoMouse, focused: true, hint: opts.Hint, dirty: true}
+	if opts.Theme == "" && opts.FixedTheme {
+		opts.Theme = "dark"
+		if opts.Light {
+			opts.Theme = "light"
+		}
+	}
+	r := &Root{opts: opts, caller: newCaller(opts.Attention), profile: colorprofile.TrueColor, dark: !opts.Light, mouse: !opts.NoMouse, focused: true, hint: opts.Hint, dirty: true}
 	r.ctx, r.cancel = context.WithCancel(opts.Ctx)
 	if r.opts.After == nil {
 		r.opts.After = r.after
@@ -136,13 +149,13 @@ func New(opts Options) *Root {
 }
 
 func (r *Root) theme() *theme.Theme {
-	return theme.For(r.dark, r.profile, r.opts.NoColor, r.opts.ASCII)
+	return theme.Named(r.opts.Theme, r.dark, r.profile, r.opts.NoColor, r.opts.ASCII)
 }
 
 // Init implements tea.Model.
 func (r *Root) Init() tea.Cmd {
 	cmds := []tea.Cmd{r.tick()}
-	if !r.opts.FixedTheme && !r.opts.NoColor {
+	if !r.fixedTheme() && !r.opts.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	for _, b := range r.back {
@@ -189,7 +202,12 @@ func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return r, nil
 	}
 	cmd := r.handle(msg)
-	r.dirty = true
+	if _, second := msg.(secondMsg); !second || r.moved() {
+		r.dirty = true
+	}
+	if !r.dirty {
+		return r, cmd
+	}
 	return r, tea.Batch(cmd, r.pace())
 }
 
@@ -234,6 +252,14 @@ func (r *Root) handle(msg tea.Msg) tea.Cmd {
 		return nil
 	case QuitMsg:
 		return r.askQuit(false)
+	case ThemeNameMsg:
+		return r.setTheme(msg.Name)
+	case KeysMsg:
+		r.clearPending()
+		r.opts.Keys.Replace(msg.Keys)
+		return nil
+	case AttentionMsg:
+		return r.attend(msg)
 	case leaveMsg:
 		return r.leave()
 	}
@@ -252,6 +278,7 @@ func (r *Root) handleTerminal(msg tea.Msg) tea.Cmd {
 		r.width, r.height = max(msg.Width, 0), max(msg.Height, 0)
 	case tea.FocusMsg, tea.BlurMsg:
 		_, r.focused = msg.(tea.FocusMsg)
+		r.caller.looked(r.focused)
 		return r.broadcast(FocusMsg{Focused: r.focused})
 	case tea.ResumeMsg:
 		// Whatever ran meanwhile may have painted over us.
@@ -265,7 +292,7 @@ func (r *Root) handleTerminal(msg tea.Msg) tea.Cmd {
 		r.profile = msg.Profile
 		return r.retheme()
 	case tea.BackgroundColorMsg:
-		if r.opts.FixedTheme || msg.Color == nil || r.dark == msg.IsDark() {
+		if r.fixedTheme() || msg.Color == nil || r.dark == msg.IsDark() {
 			return nil
 		}
 		r.dark = msg.IsDark()

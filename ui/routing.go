@@ -9,6 +9,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"abxdash/keymap"
+	"abxdash/theme"
 	"abxdash/ui/draw"
 )
 
@@ -219,6 +220,15 @@ func (r *Root) dispatch(msg ActionMsg) tea.Cmd {
 	if msg.Action == keymap.ShellUndo {
 		msg.Action = keymap.AppUndo
 	}
+	if msg.Arg != "" {
+		switch msg.Action {
+		case keymap.AppTheme:
+			return r.setTheme(msg.Arg)
+		case keymap.AppMute:
+			r.toast(r.caller.mute(msg.Arg))
+			return nil
+		}
+	}
 	var cmds []tea.Cmd
 	for _, b := range r.back {
 		cmd, handled := r.toBackground(b, msg)
@@ -288,6 +298,12 @@ func (r *Root) ownAction(a keymap.Action) (cmd tea.Cmd, own bool) {
 		return nil, true
 	case keymap.AppTasks:
 		return r.push(r.newTasks()), true
+	case keymap.AppMute:
+		r.toast(ToastMsg{Text: r.caller.describe()})
+		return nil, true
+	case keymap.AppTheme:
+		r.toast(ToastMsg{Text: "themes: " + strings.Join(theme.Names(), ", ")})
+		return nil, true
 	}
 	return nil, false
 }

@@ -81,6 +81,15 @@ type Staker interface{ AtStake() []string }
 // dashboard; it is mentioned on quit, never asked about.
 type Survivor interface{ Survives() []string }
 
+// Timed is a screen that knows what passing time changes on it. Signature is
+// asked once a second of the screen on top; while it stays the same and no
+// message came, nothing is drawn.
+type Timed interface{ Signature() uint64 }
+
+// Titled is a screen that has something to say in the window's title, such as
+// counts; "" is its Title.
+type Titled interface{ WindowTitle() string }
+
 // Background is work that outlives any one screen: the kill queue, shell
 // sessions, the stores. Root delivers every message to it that is not a raw
 // key, and every global action before the screens see it.
@@ -145,6 +154,10 @@ type (
 	TickMsg struct{ Now time.Time }
 	// FocusMsg tells whether the terminal has the focus; pollers slow down without it.
 	FocusMsg struct{ Focused bool }
+	// ThemeNameMsg changes to another theme, one of theme.Names.
+	ThemeNameMsg struct{ Name string }
+	// KeysMsg brings other keys, e.g. when the configuration file was changed.
+	KeysMsg struct{ Keys *keymap.Map }
 	// QuitMsg asks to quit; Root asks back if something is at stake.
 	QuitMsg struct{}
 )

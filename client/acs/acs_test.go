@@ -196,7 +196,7 @@ func TestSecretStaysHidden(t *testing.T) {
 	echo := testSecret + " " + base64.StdEncoding.EncodeToString([]byte("x"+testSecret)) + " " + url.QueryEscape(testSecret)
 	c := serve(t, map[string]http.HandlerFunc{"GET /pop/2026-08-20/templates/x": answer(403, `{"code":"X","message":"`+echo+`"}`)})
 	_, err := c.Template(t.Context(), "x", "")
-	for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%v %+v %#v", c.cfg.Credentials, c.cfg.Credentials, c.cfg.Credentials)} {
+	for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%v %+v %#v", c.cfg.Credentials, c.cfg.Credentials, c.cfg.Credentials), fmt.Sprintf("%v %+v %#v", c, c, c)} {
 		if strings.Contains(text, testSecret) || strings.Contains(text, base64.RawStdEncoding.EncodeToString([]byte(testSecret))[:20]) {
 			t.Errorf("secret in %q", text)
 		}

@@ -79,7 +79,7 @@ func New(cfg Config) (*Client, error) {
 		c.cfg.Endpoint = "https://" + host + cfg.Region + ".aliyuncs.com"
 	}
 	u, err := url.Parse(c.cfg.Endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return nil, &client.Error{Op: op, Code: client.CodeConfig, Message: "the endpoint must be an https URL without a user"}
 	}
 	c.cfg.Endpoint = strings.TrimRight(c.cfg.Endpoint, "/")
@@ -103,6 +103,14 @@ func New(cfg Config) (*Client, error) {
 	c.http = &hc
 	return c, nil
 }
+
+// String shows no secret.
+func (c *Client) String() string {
+	return "native API of " + c.cfg.Region + " with " + c.cfg.Credentials.String()
+}
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
 
 func loopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"

@@ -351,7 +351,7 @@ func TestPTY(t *testing.T) {
 	if _, err := p.Write([]byte("exit")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := p.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("after the exit: %v", err)
 	}
 	_ = p.Close()

@@ -72,6 +72,9 @@ func (f Folders) File() string { return filepath.Join(f.Config, "config.yaml") }
 // Log is the log file.
 func (f Folders) Log() string { return filepath.Join(f.State, "abxdash.log") }
 
+// Recordings is the folder of recorded shells.
+func (f Folders) Recordings() string { return filepath.Join(f.State, "recordings") }
+
 // HomeEnv is ~/.abx/.env, "" without a home. It is only ever read.
 func (f Folders) HomeEnv() string {
 	if f.Home == "" {
@@ -86,30 +89,32 @@ type Config struct {
 	DefaultProvider string `yaml:"default_provider"`
 	// MinIsolation is the weakest level a local sandbox may have.
 	MinIsolation client.Isolation `yaml:"min_isolation"`
-	// Theme is auto, dark or light.
+	// Theme is the name of a theme; auto follows the terminal's background.
 	Theme string `yaml:"theme"`
+	// Keymap is the preset that Keys change: default, vim or emacs.
+	Keymap string `yaml:"keymap"`
+	// Rates, Strays and Attention are explained at their types.
+	Rates     Rates     `yaml:"rates"`
+	Strays    Strays    `yaml:"strays"`
+	Attention Attention `yaml:"attention"`
+	// KillLimit is how many sandboxes one kill sheet may hold; 0 is the usual 200.
+	KillLimit int `yaml:"kill_limit"`
 	// ASCII draws without box characters and symbols.
 	ASCII bool `yaml:"ascii"`
 	// NoMouse leaves the mouse to the terminal.
 	NoMouse bool `yaml:"no_mouse"`
 	// ReadOnly is --read-only for good.
 	ReadOnly bool `yaml:"read_only"`
+	// Leader begins the keys of shells, such as ctrl+a; "" is ctrl+].
+	Leader string `yaml:"leader"`
 	// Keys are the user's own keys by action.
 	Keys map[string][]string `yaml:"keys"`
-	// Providers are further services that speak the E2B dialect, by name.
+	// Providers are further services and profiles, by name, such as "lab" or
+	// "team-b@alicloud-express".
 	Providers map[string]Provider `yaml:"providers"`
-}
-
-// Provider is one service of the configuration file. Its key is never here: it
-// is ABX_<NAME>_API_KEY (package credentials).
-type Provider struct {
-	// Type is the dialect; only "e2b" so far, which is also the default.
-	Type    string `yaml:"type"`
-	APIURL  string `yaml:"api_url"`
-	Domain  string `yaml:"domain"`
-	DataURL string `yaml:"data_url"`
-	// AllowHTTP permits plain http beyond loopback addresses.
-	AllowHTTP bool `yaml:"allow_http"`
+	// PluginCatalog is the address of the list that `provider install registry:…`
+	// looks names up in; "" is none.
+	PluginCatalog string `yaml:"plugin_catalog"`
 }
 
 // nameRE is the form of a provider's name.
@@ -151,8 +156,8 @@ func fileError(path, why string) error {
 }
 
 func (c Config) check() error {
-	if !slices.Contains([]string{"", "auto", "dark", "light"}, c.Theme) {
-		return fmt.Errorf("theme is auto, dark or light, not %q", client.OneLine(c.Theme, 40))
+	if err := c.checkDashboard(); err != nil {
+		return err
 	}
 	levels := []client.Isolation{"", client.IsolationProcess, client.IsolationLandlock, client.IsolationNamespace, client.IsolationContainer}
 	if !slices.Contains(levels, c.MinIsolation) {
@@ -164,8 +169,9 @@ func (c Config) check() error {
 			return fmt.Errorf("%q is no name for a provider (small letters, digits, and . @ _ -)", client.OneLine(name, 40))
 		case name == "local":
 			return errors.New("the provider local cannot be changed")
-		case p.Type != "" && p.Type != "e2b":
-			return fmt.Errorf("provider %s: type %q is not known, only e2b", name, client.OneLine(p.Type, 40))
+		}
+		if err := p.check(name); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,16 +55,31 @@ func TestRead(t *testing.T) {
 		"keys:\n  sandbox.kill: [K]\nproviders:\n  team-a@e2b:\n    api_url: https://x.test": {
 			want: Config{Keys: map[string][]string{"sandbox.kill": {"K"}}, Providers: map[string]Provider{"team-a@e2b": {APIURL: "https://x.test"}}},
 		},
-		"theem: dark":                      {says: "theem"},
-		"theme: pink":                      {says: "theme is auto, dark or light"},
-		"min_isolation: vm":                {says: "min_isolation"},
-		"providers: {local: {}}":           {says: "cannot be changed"},
-		"providers: {\"A b\": {}}":         {says: "no name"},
-		"providers: {x: {type: exec}}":     {says: "not known"},
-		"providers: {x: {api_key: hush}}":  {says: "api_key"},
-		"theme: [":                         {says: "config.yaml"},
-		"theme: dark\ntheme: light":        {says: "theme"},
-		"keys: {a: 1}\nproviders: [1,2,3]": {says: "config.yaml"},
+		"theem: dark":                    {says: "theem"},
+		"theme: Pink!":                   {says: "theme is a name"},
+		"keymap: vim\nkill_limit: 5":     {want: Config{Keymap: "vim", KillLimit: 5}},
+		"kill_limit: -1":                 {says: "kill_limit"},
+		"attention: {mute: [noise]}":     {says: "mute knows"},
+		"strays: {idle: -1s, stuck: 5m}": {want: Config{Strays: Strays{Idle: -time.Second, Stuck: 5 * time.Minute}}},
+		"strays: {stuck: -5m}":           {says: "not negative"},
+		"rates: {date: d, providers: {e2b: {cpu_hour: 0.05, sizes: {2x4096: 0.1}}}}": {
+			want: Config{Rates: Rates{Date: "d", Providers: map[string]Rate{"e2b": {CPUHour: 0.05, Sizes: map[string]float64{"2x4096": 0.1}}}}},
+		},
+		"rates: {providers: {e2b: {hour: -1}}}":                     {says: "not negative"},
+		"rates: {providers: {e2b: {sizes: {large: 0.1}}}}":          {says: "2x4096"},
+		"min_isolation: vm":                                         {says: "min_isolation"},
+		"providers: {local: {}}":                                    {says: "cannot be changed"},
+		"providers: {\"A b\": {}}":                                  {says: "no name"},
+		"providers: {x: {type: exec}}":                              {says: "not known"},
+		"providers: {x: {type: local}}":                             {says: "one local provider"},
+		"providers: {x: {key_env: ABX_SANDBOX_API_KEY}}":            {says: "goes nowhere else"},
+		"providers: {x: {api_url: 'https://a', routing: post}}":     {says: "routing is host"},
+		"providers: {x: {api_url: 'https://a', quirks: {a: true}}}": {says: "no quirk"},
+		"providers: {x: {endpoint: near}}":                          {says: "endpoint is auto"},
+		"providers: {x: {api_key: hush}}":                           {says: "api_key"},
+		"theme: [":                                                  {says: "config.yaml"},
+		"theme: dark\ntheme: light":                                 {says: "theme"},
+		"keys: {a: 1}\nproviders: [1,2,3]":                          {says: "config.yaml"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.yaml")

@@ -24,6 +24,22 @@ type Setup struct {
 	Lifetime time.Duration
 	// MinLifetime is the shortest lifetime the provider gives; 0 is one second.
 	MinLifetime time.Duration
+	// Lines marks a provider whose commands give their output by lines: a missing
+	// last line end is added, bytes that are no text are not exact, and the one
+	// signal that can be sent is SIGTERM.
+	Lines bool
+	// PlainKeys marks a provider that takes letters, digits and -_. in metadata keys only.
+	PlainKeys bool
+	// OnePage marks a provider that never gives a second page.
+	OnePage bool
+}
+
+// oddKey is a metadata key that asks much of an encoding, where that is allowed.
+func (s *suite) oddKey() string {
+	if s.PlainKeys {
+		return "odd.key"
+	}
+	return "odd key"
 }
 
 // limit bounds every wait. It is generous: other work shares the machine.
@@ -49,6 +65,7 @@ func Run(t *testing.T, setup func(t *testing.T) Setup) {
 	t.Run("Commands", s.commands)
 	t.Run("Terminal", s.terminal)
 	t.Run("Files", s.files)
+	t.Run("Extras", s.extras)
 	t.Run("Capabilities", s.capabilities)
 	t.Run("Gone", s.gone)
 }

@@ -35,6 +35,10 @@ func namesOf(provider string) names {
 		}
 	}
 	prefix := "ABX_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", "@", "_").Replace(provider)) + "_"
+	if prefix == "ABX_SANDBOX_" {
+		// Those belong to Express, whatever else is called "sandbox".
+		return names{key: []string{"ABX_SANDBOX_PROVIDER_API_KEY"}}
+	}
 	n := names{
 		key: []string{prefix + "API_KEY"}, api: []string{prefix + "API_URL"}, domain: []string{prefix + "DOMAIN"}, data: []string{prefix + "DATA_URL"},
 	}
@@ -52,8 +56,10 @@ const (
 )
 
 // KeyNames lists the variables that hold a provider's key, for messages.
-func KeyNames(provider string) []string {
-	n := namesOf(provider)
+func KeyNames(provider string) []string { return namesOf(provider).all() }
+
+// all are the names of the key, for messages.
+func (n names) all() []string {
 	if n.aksk {
 		return append(n.key, nameAccessKeyID+" + "+nameAccessKeySecret)
 	}
@@ -66,9 +72,24 @@ func (s *Set) Has(provider string) bool {
 	return err == nil
 }
 
+// Ways says how a provider's key is found.
+type Ways struct {
+	// KeyName replaces the variable of the key.
+	KeyName string
+	// Optional: the provider may have no key.
+	Optional bool
+}
+
 // Account collects what the provider needs, or says what is missing or refused.
-func (s *Set) Account(provider string) (Account, error) {
+func (s *Set) Account(provider string) (Account, error) { return s.AccountWith(provider, Ways{}) }
+
+// AccountWith is Account for a provider whose key has a name of its own, or
+// need not be. No variable of another provider is ever read.
+func (s *Set) AccountWith(provider string, w Ways) (Account, error) {
 	n := namesOf(provider)
+	if w.KeyName != "" {
+		n.key, n.aksk = []string{w.KeyName}, false
+	}
 	a := Account{Provider: provider}
 	for _, f := range []struct {
 		to    *Value
@@ -83,8 +104,8 @@ func (s *Set) Account(provider string) (Account, error) {
 			return Account{Provider: provider}, err
 		}
 	}
-	if !a.Key.Set() && !a.AccessKeyID.Set() {
-		return Account{Provider: provider}, s.missing(provider)
+	if !a.Key.Set() && !a.AccessKeyID.Set() && !w.Optional {
+		return Account{Provider: provider}, s.missing(provider, n)
 	}
 	if err := a.checkAddresses(); err != nil {
 		return Account{Provider: provider}, err
@@ -156,7 +177,7 @@ func (a *Account) checkAddresses() error {
 }
 
 // missing words the error of a provider without a key (AUT-01).
-func (s *Set) missing(provider string) error {
+func (s *Set) missing(provider string, n names) error {
 	where := []string{"the environment"}
 	for _, f := range []string{s.opts.ProjectFile, s.opts.HomeFile} {
 		if f != "" {
@@ -165,7 +186,7 @@ func (s *Set) missing(provider string) error {
 	}
 	return &client.Error{
 		Op: "find the key of " + provider, Provider: provider, Code: client.CodeAuthMissing, Kind: client.ErrUnauthorized,
-		Message: fmt.Sprintf("no %s in %s", strings.Join(KeyNames(provider), " or "), strings.Join(where, ", ")),
+		Message: fmt.Sprintf("no %s in %s", strings.Join(n.all(), " or "), strings.Join(where, ", ")),
 		Hint:    "set one of them, or use --provider local, which needs no key",
 	}
 }

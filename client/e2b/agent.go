@@ -28,9 +28,12 @@ type agent struct {
 	c      *Client
 	id     client.ID
 	access access
-	base   string
-	proc   processconnect.ProcessClient
-	fs     filesystemconnect.FilesystemClient
+	// stale marks tokens that were refused: kept to be masked in errors, and for
+	// the traffic token, which no later answer may tell again.
+	stale bool
+	base  string
+	proc  processconnect.ProcessClient
+	fs    filesystemconnect.FilesystemClient
 }
 
 // maxAgents bounds the cache of agents; one is about a kilobyte.
@@ -53,7 +56,7 @@ func (c *Client) learn(id client.ID, w wireSandbox) {
 		// Only create, connect and resume tell it (alicloud-express §3).
 		acc.traffic = old.access.traffic
 	}
-	if old != nil && old.access == acc {
+	if old != nil && old.access == acc && !old.stale {
 		return
 	}
 	a := c.newAgent(id, acc)
@@ -61,6 +64,17 @@ func (c *Client) learn(id client.ID, w wireSandbox) {
 		clear(c.agents)
 	}
 	c.agents[id] = a
+}
+
+// refuse marks the tokens of a sandbox as no longer good.
+func (c *Client) refuse(a *agent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.agents[a.id] == a {
+		old := *a
+		old.stale = true
+		c.agents[a.id] = &old
+	}
 }
 
 // forget drops the tokens of a sandbox.
@@ -106,7 +120,7 @@ func (c *Client) agentOf(ctx context.Context, id client.ID) (*agent, error) {
 	c.mu.Lock()
 	a := c.agents[id]
 	c.mu.Unlock()
-	if a != nil {
+	if a != nil && !a.stale {
 		return a, nil
 	}
 	if _, err := c.Sandboxes().Get(ctx, id); err != nil {
@@ -136,7 +150,7 @@ func (c *Client) with(ctx context.Context, f failing, again bool, fn func(*agent
 	}
 	err = fn(a)
 	if ref := (*refusal)(nil); errors.As(err, &ref) && ref.status == http.StatusUnauthorized {
-		c.forget(f.id)
+		c.refuse(a)
 		if again {
 			if a, gerr := c.agentOf(ctx, f.id); gerr == nil {
 				err = fn(a)
@@ -179,7 +193,7 @@ func (a *agent) Do(req *http.Request) (*http.Response, error) {
 	ct := resp.Header.Get("Content-Type")
 	stream := strings.HasPrefix(req.Header.Get("Content-Type"), "application/connect+")
 	switch {
-	case resp.StatusCode == http.StatusOK && stream && strings.HasPrefix(ct, "application/connect+"):
+	case resp.StatusCode == http.StatusOK && stream && (strings.HasPrefix(ct, "application/connect+") || asEnvelopes(req, resp)):
 		resp.Body = a.c.watch(req.Context(), resp.Body)
 		return resp, nil
 	case resp.StatusCode == http.StatusOK && !stream && (strings.HasPrefix(ct, "application/json") || strings.HasPrefix(ct, "application/proto")):

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -47,7 +48,19 @@ func (s *commands) Start(ctx context.Context, id client.ID, cmd client.Command) 
 		}
 		return startEvents{st}, nil
 	}
-	return s.begin(ctx, f, p, open)
+	started, err := s.begin(ctx, f, p, open)
+	return started, namingDir(err, cmd.Dir)
+}
+
+// namingDir adds the working directory to an error that is about it but does not
+// name it: some agents only say "not a directory" (CMD-07).
+func namingDir(err error, dir string) error {
+	e := (*client.Error)(nil)
+	if dir == "" || !asError(err, &e) || !strings.Contains(e.Message, "directory") || strings.Contains(e.Message, dir) {
+		return err
+	}
+	e.Message += " (working directory " + client.OneLine(dir, 120) + ")"
+	return err
 }
 
 // Attach implements [client.Commands].

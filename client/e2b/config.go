@@ -193,10 +193,19 @@ func (c Config) checkURL(raw string) string {
 		return ""
 	case u.Scheme != "http":
 		return "must be https or http"
-	case c.AllowHTTP || c.DialContext != nil || loopback(u.Hostname()):
+	case c.AllowHTTP || c.DialContext != nil || loopback(u.Hostname()) || c.dialsHere(raw):
 		return ""
 	}
 	return "is plain http to another machine, which is off unless allowed in the configuration"
+}
+
+// dialsHere reports that a data-plane URL is only a name for this machine.
+func (c Config) dialsHere(raw string) bool {
+	host, _, err := net.SplitHostPort(c.DialData)
+	if err != nil {
+		host = c.DialData
+	}
+	return raw != c.APIURL && loopback(host)
 }
 
 // loopback reports whether host can only be this machine.

@@ -58,6 +58,12 @@ func New(cfg Config) (*Client, error) {
 // Close gives up idle connections. Running streams go on.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// String names the service; printing a client shows no key and no token.
+func (c *Client) String() string { return "provider " + c.cfg.Name }
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
+
 // HTTPClient implements [client.WebClient].
 func (c *Client) HTTPClient() *http.Client { return c.http }
 

@@ -29,6 +29,8 @@ type failing struct {
 	agent bool
 	// wait replaces the configured request timeout, 0 keeps it.
 	wait time.Duration
+	// header goes with the request; it may hold secrets.
+	header http.Header
 }
 
 // fail turns whatever went wrong into a *client.Error; nil stays nil.

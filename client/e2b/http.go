@@ -183,6 +183,9 @@ func (c *Client) call(ctx context.Context, f failing, method, path string, body 
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
 	c.cfg.authorize(req.Header)
+	for name, values := range f.header {
+		req.Header[name] = values
+	}
 	began := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {

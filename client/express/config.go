@@ -75,8 +75,10 @@ type Config struct {
 	// User acts in the sandbox; "" leaves it to the image, which some need
 	// (alicloud-express §8).
 	User string
-	// JSON makes the agent calls speak JSON instead of protobuf.
-	JSON           bool
+	// Protobuf makes the agent calls speak protobuf. The vendor's own SDK speaks
+	// JSON (alicloud-express §8), which is what is known to pass and the default;
+	// JSON insists on it.
+	Protobuf, JSON bool
 	Keepalive      time.Duration
 	Silence        time.Duration
 	RequestTimeout time.Duration
@@ -98,7 +100,7 @@ func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // FromAccount adds what the environment and files said to a configuration. An
 // access key pair alone is no error of its own: the error says how to make an
-// API key of it, which is never done without being asked to (see [MakeKey]).
+// API key of it, which is never done without being asked to (see [Native]).
 func FromAccount(a credentials.Account, base Config) (Config, error) {
 	base.APIKey = a.Key.Reveal()
 	for _, f := range []struct {
@@ -197,7 +199,7 @@ func (c Config) capabilities() client.Capabilities {
 		client.CapSnapshot:  {c.Snapshots && c.Generation != 1, "Express makes snapshots of generation 2 sandboxes of teams on its list only; say so in the provider's settings"},
 		client.CapMetrics:   {c.Metrics, "Express keeps no dependable history of use; say so in the provider's settings if your team has it"},
 		client.CapLogs:      {false, "Express keeps no sandbox logs: its log call always answers empty"},
-		client.CapTemplates: {false, "templates of Express are made from an image"},
+		client.CapTemplates: {true, ""},
 	} {
 		if caps.Have[k] = f.have; !f.have {
 			caps.Why[k] = f.why

@@ -49,7 +49,7 @@ func New(cfg Config) (*Provider, error) {
 	inner, err := e2b.New(e2b.Config{
 		Name: cfg.Name, APIURL: cfg.APIURL, Domain: cfg.Domain, DataURL: cfg.DataURL, APIKey: strings.TrimSpace(cfg.APIKey),
 		HTTPClient: cfg.HTTPClient, AllowHTTP: cfg.AllowHTTP,
-		Capabilities: cfg.capabilities(), Template: cfg.Template, Lifetime: cfg.Lifetime, User: cfg.User, JSON: cfg.JSON,
+		Capabilities: cfg.capabilities(), Template: cfg.Template, Lifetime: cfg.Lifetime, User: cfg.User, JSON: cfg.JSON || !cfg.Protobuf,
 		Keepalive: cfg.Keepalive, Silence: cfg.Silence, RequestTimeout: cfg.RequestTimeout,
 		Logger: cfg.Logger, Now: cfg.Now, UserAgent: cfg.UserAgent,
 		Quirks: e2b.Quirks{TrafficToken: true, V1List: true, CamelInternet: true},
@@ -80,22 +80,18 @@ func Default() (*Provider, error) {
 	return New(cfg)
 }
 
-// MakeKey makes an API key from an access key pair and returns its value. It
-// costs nothing but stays in the account, so it is for the asking only.
-func MakeKey(ctx context.Context, a credentials.Account, name string, hc *http.Client) (string, error) {
-	region := a.RegionName.Reveal()
-	if region == "" {
-		region = regionOf(a.Domain.Reveal())
+// Native is the native API for an account's access key pair: its CreateAPIKey
+// makes the API key that sandboxes need. That stays in the account, so it is for
+// the asking only. base may name a client and an endpoint.
+func Native(a credentials.Account, base acs.Config) (*acs.Client, error) {
+	base.Credentials = acs.Credentials{AccessKeyID: a.AccessKeyID.Reveal(), AccessKeySecret: a.AccessKeySecret.Reveal()}
+	if base.Region == "" {
+		base.Region = a.RegionName.Reveal()
 	}
-	api, err := acs.New(acs.Config{
-		Credentials: acs.Credentials{AccessKeyID: a.AccessKeyID.Reveal(), AccessKeySecret: a.AccessKeySecret.Reveal()},
-		Region:      region, HTTPClient: hc,
-	})
-	if err != nil {
-		return "", err
+	if base.Region == "" {
+		base.Region = regionOf(a.Domain.Reveal())
 	}
-	_, value, err := api.CreateAPIKey(ctx, name, "")
-	return value, err
+	return acs.New(base)
 }
 
 // Region is the region in force, "" when only addresses were given.

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"abxdash/client"
+	"abxdash/client/acs"
 	"abxdash/client/contract"
 	"abxdash/client/credentials"
 	"abxdash/client/engine"
@@ -74,7 +78,7 @@ func TestContract(t *testing.T) {
 			contract.Run(t, func(t *testing.T) contract.Setup {
 				p, _ := newProvider(t, sw, func(c *express.Config) {
 					c.MinLifetime = time.Second
-					c.JSON = sw.Generation == 2
+					c.Protobuf = sw.Generation == 2
 				})
 				return contract.Setup{Provider: p}
 			})
@@ -133,6 +137,76 @@ func TestAccount(t *testing.T) {
 	_, err = load(map[string]string{"ALICLOUD_ACCESS_KEY_ID": "AK", "ALICLOUD_ACCESS_KEY_SECRET": "SK"})
 	if client.CodeOf(err) != client.CodeAuthMissing || !strings.Contains(client.HintOf(err), "make one from the pair") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The key is found in the process, ./.env and ~/.abx/.env, and nowhere else.
+func TestDefault(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", home)
+	for _, name := range []string{
+		"ABX_SANDBOX_API_KEY", "ABX_SANDBOX_REGION", "ABX_SANDBOX_DOMAIN", "ABX_SANDBOX_API_URL", "ABX_SANDBOX_DATA_URL",
+		"ALICLOUD_ACCESS_KEY_ID", "ALICLOUD_ACCESS_KEY_SECRET",
+	} {
+		t.Setenv(name, "")
+	}
+	if _, err := express.Default(); client.CodeOf(err) != client.CodeAuthMissing {
+		t.Errorf("without a key: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".abx"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".abx/.env"), []byte("ABX_SANDBOX_API_KEY=e2b_0a\nABX_SANDBOX_REGION=us-east-1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := express.Default()
+	if err != nil || p.Region() != "us-east-1" || p.Name() != "alicloud-express" {
+		t.Fatalf("%v %v", p, err)
+	}
+	p.Close()
+}
+
+// What the end-to-end test leaves behind is deleted, and nothing else.
+func TestSweepDeletesWhatWasTagged(t *testing.T) {
+	p, s := newProvider(t, expresstest.Switches{PageSize: 1})
+	for _, mark := range []string{"mine", "mine", "another run", ""} {
+		spec := client.CreateSpec{}
+		if mark != "" {
+			spec.Metadata = map[string]string{e2eTag: mark}
+		}
+		if _, err := p.Sandboxes().Create(ctx(t), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(t, p, "mine")
+	if s.Live() != 2 {
+		t.Errorf("%d live, want 2", s.Live())
+	}
+}
+
+// The key pair makes an API key when that is asked for.
+func TestNative(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/pop/2026-08-20/api-keys" || !strings.Contains(r.Header.Get("Authorization"), "Credential=AK,") {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		_, _ = w.Write([]byte(`{"apiKeyID":"k","apiKeyValue":"e2b_0a"}`))
+	}))
+	defer srv.Close()
+	env := map[string]string{"ALICLOUD_ACCESS_KEY_ID": "AK", "ALICLOUD_ACCESS_KEY_SECRET": "SK", "ABX_SANDBOX_REGION": "us-east-1"}
+	a, err := credentials.Load(credentials.Options{LookupEnv: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}).Account(express.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hc := &http.Client{Transport: &http.Transport{}}
+	defer hc.CloseIdleConnections()
+	api, err := express.Native(a, acs.Config{Endpoint: srv.URL, HTTPClient: hc})
+	if err != nil || !strings.Contains(api.String(), "us-east-1") {
+		t.Fatalf("%v %v", api, err)
+	}
+	if _, value, err := api.CreateAPIKey(ctx(t), "abxdash", ""); err != nil || value != "e2b_0a" {
+		t.Errorf("%q %v", value, err)
 	}
 }
 
@@ -377,6 +451,14 @@ func TestCreateIsRepeatedSafely(t *testing.T) {
 	}
 	if len(slept) != 2 {
 		t.Errorf("slept %v", slept)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	p, _ := newProvider(t, expresstest.Switches{})
+	list, err := p.Templates(ctx(t))
+	if err != nil || len(list) < 2 || !slices.Contains(list[0].Names, "base") || !p.Capabilities().Has(client.CapTemplates) {
+		t.Errorf("%+v %v", list, err)
 	}
 }
 

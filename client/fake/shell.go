@@ -34,6 +34,9 @@ type IO struct {
 	proc *process
 }
 
+// Sandbox is the id of the sandbox in which the program runs.
+func (io IO) Sandbox() client.ID { return io.proc.box.sb.ID }
+
 // Program is a command of the sandbox. It returns its exit code and should end when ctx does.
 type Program func(ctx context.Context, io IO) int
 

@@ -107,6 +107,10 @@ type ours struct {
 }
 
 func (o ours) RoundTrip(r *http.Request) (*http.Response, error) {
+	r, err := addFolders(r)
+	if err != nil {
+		return nil, err
+	}
 	res, err := o.next.RoundTrip(r)
 	if err != nil {
 		if cut(err) && o.gone(r.Context()) {

@@ -20,12 +20,21 @@
 //	<run>/server.lock       held by the running server, names its pid
 //	<run>/start.lock        held while a command starts the server
 //	<run>/server.log        at most about 1 MiB, and one older file
-//	<state>/instances/<run id>.lock, <run id>/sandboxes/<id>/{home,agent.sock,agent.log,meta.json}
+//	<run>/listen-PORT-ca.pem  the authority of a `local listen --tls`, while it runs
+//	<state>/instances/<run id>.lock, <run id>/sandboxes/<id>/{home,agent.sock,meta.json}
+//	<state>/templates/<template id>/{template.json,<build id>/home}: snapshots; they stay
 //
 // <run> is ~/.local/state/abxdash/local whatever XDG variables say, so that cron
 // and sudo find the same server; <state> follows XDG_STATE_HOME. ABXDASH_HOME
 // moves both to $ABXDASH_HOME/state/local. Folders have mode 0700, and whatever
 // belongs to another user is refused.
+//
+// # Other programs
+//
+// [Provider.Listen] is a front on a loopback TCP port for programs that do not
+// know the socket. It holds nothing: the sandboxes are the server's, outlive it,
+// and are seen by every command. It starts the server when a request needs it.
+// docs/compat.md says what an SDK gets.
 //
 // # Versions
 //

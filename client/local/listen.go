@@ -61,7 +61,7 @@ func (p *Provider) Listen(ctx context.Context, o ListenOptions, ready func(Liste
 	if err := p.ensure(ctx); err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", o.Addr)
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return &client.Error{Op: op, Provider: Name, Code: client.CodeLocalServer, Kind: client.ErrUnavailable, Err: err}
 	}

@@ -17,6 +17,8 @@ import (
 type paths struct {
 	run, state                        string
 	socket, lock, startLock, log, old string
+	// templates holds saved templates and snapshots.
+	templates string
 }
 
 // resolve finds the folders without touching any.
@@ -54,6 +56,7 @@ func pathsIn(run, state string) paths {
 		run: run, state: state,
 		socket: in("server.sock"), lock: in("server.lock"), startLock: in("start.lock"),
 		log: in("server.log"), old: in("server.log.old"),
+		templates: filepath.Join(state, "templates"),
 	}
 }
 

@@ -24,12 +24,22 @@ type Provider struct {
 	asker
 	cfg   Config
 	inner *e2b.Client
+	life  lifeCycle
+	files fileCalls
 	log   *slog.Logger
 }
 
 var (
 	_ client.Provider  = (*Provider)(nil)
 	_ client.Connector = (*sandboxes)(nil)
+	_ client.Pauser    = (*sandboxes)(nil)
+
+	_ client.MetricsReader = (*Provider)(nil)
+	_ client.LogReader     = (*Provider)(nil)
+	_ client.Snapshotter   = (*Provider)(nil)
+	_ client.PortDialer    = (*Provider)(nil)
+	_ client.Watcher       = (*files)(nil)
+	_ client.RangeOpener   = (*files)(nil)
 )
 
 // New makes the provider. It touches no file and starts nothing. On a system
@@ -65,7 +75,12 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{asker: ask, cfg: cfg, inner: inner, log: cfg.Logger}, nil
+	life, ok := inner.Sandboxes().(lifeCycle)
+	fc, ok2 := inner.Files().(fileCalls)
+	if !ok || !ok2 {
+		return nil, &client.Error{Op: "local sandboxes", Provider: Name, Code: client.CodeInternal, Message: "the client lacks a part"}
+	}
+	return &Provider{asker: ask, cfg: cfg, inner: inner, life: life, files: fc, log: cfg.Logger}, nil
 }
 
 // Close gives up idle connections. The server and its sandboxes go on.
@@ -83,29 +98,27 @@ func (p *Provider) Capabilities() client.Capabilities { return capabilities() }
 func capabilities() client.Capabilities {
 	have := map[client.Capability]bool{}
 	for _, c := range []client.Capability{
-		client.CapCommands, client.CapPTY, client.CapReconnect, client.CapFiles, client.CapPorts,
+		client.CapCommands, client.CapPTY, client.CapReconnect, client.CapFiles, client.CapWatch, client.CapPorts,
+		client.CapPause, client.CapMetrics, client.CapLogs, client.CapSnapshot, client.CapFolders, client.CapCode,
 	} {
 		have[c] = true
 	}
 	return client.Capabilities{Have: have, Why: map[client.Capability]string{
-		client.CapPause:         "local sandboxes cannot be paused",
-		client.CapSnapshot:      "local sandboxes cannot be snapshotted",
 		client.CapNetworkUpdate: "a local sandbox's network is decided when it is created",
-		client.CapCode:          "local sandboxes have no code interpreter yet; run python3 as a command",
-		client.CapLogs:          "local sandboxes keep no log",
-		client.CapMetrics:       "local sandboxes keep no history of their use",
-		client.CapTemplates:     "local sandboxes have one template, base: this machine's own programs",
+		client.CapTransfer:      "a local sandbox's files are reached over the local server's socket only",
+		client.CapTemplates:     "local sandboxes start from this machine's own programs, or from a snapshot",
 	}}
 }
 
-// Sandboxes implements [client.Provider]. The result is also a [client.Connector].
-func (p *Provider) Sandboxes() client.Sandboxes { return &sandboxes{p, p.inner.Sandboxes()} }
+// Sandboxes implements [client.Provider]. The result is also a
+// [client.Connector] and a [client.Pauser].
+func (p *Provider) Sandboxes() client.Sandboxes { return &sandboxes{p, p.life} }
 
 // Commands implements [client.Provider].
 func (p *Provider) Commands() client.Commands { return &commands{p, p.inner.Commands()} }
 
 // Files implements [client.Provider].
-func (p *Provider) Files() client.Files { return &files{p, p.inner.Files()} }
+func (p *Provider) Files() client.Files { return &files{p, p.files} }
 
 // say gives an error of a call its local meaning: without a server there is no
 // sandbox, and what is wrong with the server itself is E9010.
@@ -134,7 +147,14 @@ func (p *Provider) say(op string, id client.ID, err error) error {
 
 type sandboxes struct {
 	p  *Provider
-	in client.Sandboxes
+	in lifeCycle
+}
+
+// lifeCycle is what the plain client's sandboxes can do.
+type lifeCycle interface {
+	client.Sandboxes
+	client.Connector
+	client.Pauser
 }
 
 // List is empty when no server runs; it never starts one.
@@ -159,7 +179,7 @@ func (s *sandboxes) Create(ctx context.Context, spec client.CreateSpec) (client.
 		if err != nil {
 			return sb, err
 		}
-		sb, err = s.in.Create(ctx, spec)
+		sb, err = s.in.Create(withFolders(ctx, spec.Folders), spec)
 		// Both mean that the server made nothing: it had gone, or refused
 		// because it is about to.
 		if try < maxTries && (errors.Is(err, errNoServer) || ending(err)) {
@@ -191,12 +211,18 @@ func (s *sandboxes) SetLifetime(ctx context.Context, id client.ID, d time.Durati
 
 // Connect extends a lifetime, see [client.Connector].
 func (s *sandboxes) Connect(ctx context.Context, id client.ID, lifetime time.Duration) (client.Sandbox, error) {
-	c, ok := s.in.(client.Connector)
-	if !ok {
-		return client.Sandbox{}, &client.Error{Op: "connect", Provider: Name, Code: client.CodeUnsupported, Kind: client.ErrUnsupported}
-	}
-	sb, err := c.Connect(ctx, id, lifetime)
+	sb, err := s.in.Connect(ctx, id, lifetime)
 	return sb, s.p.say("connect", id, err)
+}
+
+// Pause makes a sandbox stand still, its lifetime too, see [client.Pauser].
+func (s *sandboxes) Pause(ctx context.Context, id client.ID) error {
+	return s.p.say("pause sandbox", id, s.in.Pause(ctx, id))
+}
+
+// Resume undoes Pause and starts a new lifetime.
+func (s *sandboxes) Resume(ctx context.Context, id client.ID, lifetime time.Duration) error {
+	return s.p.say("resume sandbox", id, s.in.Resume(ctx, id, lifetime))
 }
 
 func serverError(op, message, hint string, err error) *client.Error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"time"
@@ -92,7 +93,7 @@ func (p paths) serve(ctx context.Context, o serveOptions) (err error) {
 	srv := server.New(server.Options{
 		Isolator:  launcherIsolator{launcher, found.Level},
 		Isolation: found.Level, IsolationReason: reasonOf(found),
-		Dir: inst.Dir, Version: o.version, IdleAfter: o.idle, Logger: o.log,
+		Dir: inst.Dir, Store: p.templates, Version: o.version, IdleAfter: o.idle, Logger: o.log,
 	})
 	o.log.Info("serving", "pid", os.Getpid(), "version", o.version, "isolation", found.Level, "reason", reasonOf(found))
 	if o.ready != nil {
@@ -186,11 +187,51 @@ func (li launcherIsolator) Start(ctx context.Context, s server.Spec) (server.Ins
 	sb, err := li.l.Start(ctx, isolate.Config{
 		ID: s.ID, Level: li.level, Home: s.Home, Listener: s.Listener, Env: s.Env,
 		AccessToken: s.AccessToken, Network: s.Network, EnvdVersion: s.EnvdVersion, LogFile: s.Log,
+		Mounts: mounts(s.Mounts),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return sb, nil
+	return instance{sb}, nil
+}
+
+func mounts(list []server.Folder) []isolate.Mount {
+	out := make([]isolate.Mount, 0, len(list))
+	for _, f := range list {
+		out = append(out, isolate.Mount{Host: f.Host, Target: f.Target, ReadOnly: f.ReadOnly})
+	}
+	return out
+}
+
+// instance is a sandbox in the server's terms.
+type instance struct{ *isolate.Sandbox }
+
+var (
+	_ server.Pauser = instance{}
+	_ server.Meter  = instance{}
+)
+
+// Usage implements [server.Meter].
+func (i instance) Usage(ctx context.Context) (server.Usage, error) {
+	u, err := i.Sandbox.Usage(ctx)
+	if err != nil {
+		return server.Usage{}, err
+	}
+	return server.Usage{CPU: u.CPU, Memory: bytesOf(u.Memory), MemoryLimit: bytesOf(u.MemoryLimit)}, nil
+}
+
+// DiskUse implements [server.Meter].
+func (i instance) DiskUse(ctx context.Context) (int64, error) {
+	n, err := i.Sandbox.DiskUse(ctx)
+	return bytesOf(&n), err
+}
+
+// bytesOf is n as the wire has it; unknown is 0.
+func bytesOf(n *uint64) int64 {
+	if n == nil {
+		return 0
+	}
+	return int64(min(*n, math.MaxInt64))
 }
 
 // killLeftover ends a sandbox whose server is dead.

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -184,20 +185,40 @@ func serverMain() {
 }
 
 // janitor is the small process that clears up behind a server that was killed.
+// One that ends too early, because somebody killed it, is replaced.
 type janitor struct {
-	life *os.File
-	cmd  *exec.Cmd
+	lockPath string
+	log      *slog.Logger
+	ending   chan struct{}
+	ended    chan struct{}
+
+	mu   sync.Mutex
+	life *os.File // nil once it is told that the server is done
 }
+
+// janitorPause keeps janitors that end at once from being started without end.
+const janitorPause = time.Second
 
 // startJanitor starts it; it lives until the write end of its pipe is closed,
 // by janitor.close or by the end of this process.
 func startJanitor(lockPath string, log *slog.Logger) (*janitor, error) {
+	j := &janitor{lockPath: lockPath, log: log, ending: make(chan struct{}), ended: make(chan struct{})}
+	cmd, err := j.start()
+	if err != nil {
+		return nil, err
+	}
+	go j.keep(cmd)
+	return j, nil
+}
+
+// start starts the process once.
+func (j *janitor) start() (*exec.Cmd, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	cmd, err := part(janitorName, lockPath)
+	cmd, err := part(janitorName, j.lockPath)
 	if err != nil {
 		_ = w.Close()
 		return nil, err
@@ -208,15 +229,53 @@ func startJanitor(lockPath string, log *slog.Logger) (*janitor, error) {
 		_ = w.Close()
 		return nil, err
 	}
-	log.Debug("janitor started", "pid", cmd.Process.Pid)
-	return &janitor{life: w, cmd: cmd}, nil
+	j.log.Debug("janitor started", "pid", cmd.Process.Pid)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.life != nil {
+		_ = j.life.Close()
+	}
+	j.life = w
+	select {
+	case <-j.ending: // told to end meanwhile
+		_ = w.Close()
+		j.life = nil
+	default:
+	}
+	return cmd, nil
+}
+
+// keep waits for the process and starts another if the server still needs one.
+func (j *janitor) keep(cmd *exec.Cmd) {
+	defer close(j.ended)
+	for {
+		if cmd != nil {
+			// Its exit code says nothing: it has logged what it could not do.
+			_ = cmd.Wait()
+		}
+		select {
+		case <-j.ending:
+			return
+		case <-time.After(janitorPause):
+		}
+		j.log.Warn("the janitor ended too early, starting another")
+		var err error
+		if cmd, err = j.start(); err != nil {
+			j.log.Error("no janitor: a killed server would leave its sandboxes' folders", "err", err)
+		}
+	}
 }
 
 // close tells the janitor that the server is done, and waits for it.
 func (j *janitor) close() {
-	_ = j.life.Close()
-	// Its exit code says nothing: it has logged what it could not do.
-	_ = j.cmd.Wait()
+	close(j.ending)
+	j.mu.Lock()
+	if j.life != nil {
+		_ = j.life.Close()
+		j.life = nil
+	}
+	j.mu.Unlock()
+	<-j.ended
 }
 
 // janitorMain is the janitor process. The signals that end a server in order

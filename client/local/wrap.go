@@ -37,7 +37,14 @@ func (c *commands) Processes(ctx context.Context, id client.ID) ([]client.Proces
 // files does the same for the file calls.
 type files struct {
 	p  *Provider
-	in client.Files
+	in fileCalls
+}
+
+// fileCalls is what the plain client's files can do.
+type fileCalls interface {
+	client.Files
+	client.Watcher
+	client.RangeOpener
 }
 
 func (f *files) ReadDir(ctx context.Context, id client.ID, path string) ([]client.Entry, error) {
@@ -73,4 +80,20 @@ func (f *files) Rename(ctx context.Context, id client.ID, from, to string) error
 
 func (f *files) Remove(ctx context.Context, id client.ID, path string) error {
 	return f.p.say("remove file", id, f.in.Remove(ctx, id, path))
+}
+
+func (f *files) OpenAt(ctx context.Context, id client.ID, path string, offset int64) (io.ReadCloser, error) {
+	r, err := f.in.OpenAt(ctx, id, path, offset)
+	if err != nil {
+		return nil, f.p.say("open file", id, err)
+	}
+	return r, nil
+}
+
+func (f *files) Watch(ctx context.Context, id client.ID, dir string, recursive bool) (client.Watch, error) {
+	w, err := f.in.Watch(ctx, id, dir, recursive)
+	if err != nil {
+		return nil, f.p.say("watch folder", id, err)
+	}
+	return w, nil
 }

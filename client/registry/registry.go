@@ -14,13 +14,17 @@ import (
 	"abxdash/client"
 	"abxdash/client/config"
 	"abxdash/client/credentials"
-	"abxdash/client/e2b"
 	"abxdash/client/local"
+	"abxdash/client/services"
 )
 
-// known are the providers that a version of abxdash may have (product.md §3).
+// known are the built-in providers (product.md §3).
 func known() []string {
-	return []string{credentials.Express, "opensandbox", "alicloud-container", "cubesandbox", "e2b", local.Name}
+	var out []string
+	for _, s := range services.BuiltIn() {
+		out = append(out, s.ID)
+	}
+	return out
 }
 
 // Options say what to make.
@@ -33,6 +37,8 @@ type Options struct {
 	RequestTimeout time.Duration
 	Version        string
 	Logger         *slog.Logger
+	// StateDir holds installed plug-ins and small secrets of this machine; "" is none.
+	StateDir string
 }
 
 // Result is what was made.
@@ -100,46 +106,23 @@ func remotes(o Options) []string {
 			list = append(list, name)
 		}
 	}
+	for _, p := range o.plugins() {
+		if !slices.Contains(list, p.Manifest.ID) && p.Manifest.ID != local.Name {
+			list = append(list, p.Manifest.ID)
+		}
+	}
 	if o.Only == "" {
 		return list
 	}
 	return slices.DeleteFunc(list, func(name string) bool { return name != o.Only })
 }
 
-// remote makes one remote provider, or says why not.
-func (o Options) remote(name string) (client.Provider, error) {
-	acc, err := o.Keys.Account(name)
-	if err != nil {
-		return nil, err
-	}
-	conf, configured := o.Config.Providers[name]
-	if !configured && name != "e2b" {
-		return nil, &client.Error{
-			Op: "open provider", Provider: name, Code: client.CodeUnsupported, Kind: client.ErrUnsupported,
-			Message: name + " has a key, but this version does not have the provider yet",
-		}
-	}
-	cfg := e2b.Config{
-		Name: name, APIKey: acc.Key.Reveal(), AllowHTTP: conf.AllowHTTP, Logger: o.Logger,
-		UserAgent: "abxdash/" + o.Version, RequestTimeout: o.RequestTimeout,
-		APIURL: first(acc.APIURL.Reveal(), conf.APIURL), Domain: first(acc.Domain.Reveal(), conf.Domain), DataURL: first(acc.DataURL.Reveal(), conf.DataURL),
-	}
-	return e2b.New(cfg)
-}
-
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // unknown is the error of a --provider that is none.
 func (o Options) unknown() error {
 	e := client.Usagef("choose provider", "there is no provider %q", client.OneLine(o.Only, 60))
-	e.Hint = "known are: " + strings.Join(append(slices.Sorted(maps.Keys(o.Config.Providers)), known()...), ", ")
+	all := o
+	all.Only = ""
+	e.Hint = "known are: " + strings.Join(append(remotes(all), local.Name), ", ")
 	return e
 }
 
@@ -188,7 +171,10 @@ func KeyStates(o Options) []KeyState {
 	var out []KeyState
 	o.Only = ""
 	for _, name := range remotes(o) {
-		acc, err := o.Keys.Account(name)
+		if _, ok := o.plugin(name); ok {
+			continue // plug-ins name their own variables; `provider doctor` looks at them
+		}
+		acc, err := o.account(name)
 		k := KeyState{Provider: name, Hint: acc.Hint, Err: err}
 		switch {
 		case acc.Key.Set():

@@ -45,7 +45,11 @@ func TestOpen(t *testing.T) {
 		"configured default":  {conf: second, env: map[string]string{"ABX_TEAM_E2B_API_KEY": "k"}, want: []string{"local", "team@e2b"}, def: "team@e2b"},
 		"only local":          {env: map[string]string{"ABX_E2B_API_KEY": "k"}, only: "local", want: []string{"local"}, def: "local"},
 		"only e2b":            {env: map[string]string{"ABX_E2B_API_KEY": "k"}, only: "e2b", want: []string{"e2b"}, def: "e2b"},
-		"not yet there":       {env: map[string]string{"ABX_CUBESANDBOX_API_KEY": "hush"}, want: []string{"local"}, def: "local", note: "cubesandbox"},
+		"cube by its address": {env: map[string]string{"ABX_CUBESANDBOX_API_URL": "http://127.0.0.1:3000", "ABX_CUBESANDBOX_DATA_URL": "http://127.0.0.1/sandbox/{id}/{port}"}, want: []string{"local", "cubesandbox"}, def: "local"},
+		"cube without one":    {env: map[string]string{"ABX_CUBESANDBOX_API_KEY": "hush-hush"}, want: []string{"local"}, def: "local", note: "plain http"},
+		"open sandbox":        {env: map[string]string{"OPEN_SANDBOX_DOMAIN": "localhost:8080"}, want: []string{"local", "opensandbox"}, def: "local"},
+		"far open sandbox":    {env: map[string]string{"OPEN_SANDBOX_DOMAIN": "far.test:8080"}, want: []string{"local"}, def: "local", note: "plain http"},
+		"express is default":  {env: map[string]string{"ABX_SANDBOX_API_KEY": "hush-hush"}, want: []string{"local", "alicloud-express"}, def: "alicloud-express"},
 		"half a pair":         {env: map[string]string{"ALICLOUD_ACCESS_KEY_ID": "hush"}, want: []string{"local"}, def: "local", note: "ALICLOUD_ACCESS_KEY_SECRET is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +82,7 @@ func TestOpenRefused(t *testing.T) {
 	}{
 		"unknown":     {nil, "nonsense", client.CodeUsage, nil},
 		"no key":      {nil, "alicloud-express", client.CodeAuthMissing, client.ErrUnauthorized},
-		"not yet":     {map[string]string{"ABX_SANDBOX_API_KEY": "k"}, "alicloud-express", client.CodeUnsupported, client.ErrUnsupported},
+		"no domain":   {map[string]string{"ABX_ALICLOUD_CONTAINER_API_KEY": "k"}, "alicloud-container", client.CodeConfig, nil},
 		"bad address": {map[string]string{"ABX_E2B_API_KEY": "k", "ABX_E2B_API_URL": "http://far.test"}, "e2b", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

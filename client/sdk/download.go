@@ -13,7 +13,10 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"abxdash/client"
 )
@@ -58,15 +61,19 @@ func (f *Files) Download(ctx context.Context, remote, local string, opts Transfe
 	} else {
 		t.report.SHA256, err = t.getFile(ctx, root, e, base, e.Name)
 	}
-	return t.report, fileError(op, err)
+	return t.done(), fileError(op, err)
 }
 
-// localName reports whether a name can be a single path element here.
+// localName reports whether a name can be a single path element here. Names that
+// would lead elsewhere on a system of another kind are refused on all.
 func localName(name string) bool {
-	if runtime.GOOS == "windows" && strings.ContainsAny(name, `<>:"|?*\`) {
+	switch {
+	case name == "" || strings.ContainsAny(name, "/\x00") || !filepath.IsLocal(name):
+		return false
+	case slices.Contains(strings.Split(name, `\`), ".."), len(name) > 2 && name[1:3] == `:\`, name == ".":
 		return false
 	}
-	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && !strings.ContainsRune(name, filepath.Separator) && filepath.IsLocal(name)
+	return runtime.GOOS != "windows" || !strings.ContainsAny(name, `<>:"|?*\`)
 }
 
 // maxDepth ends the descent into a tree that a sandbox makes up.
@@ -78,8 +85,21 @@ type folder struct {
 	depth               int
 }
 
-// getTree fetches a directory; one bad entry never hides the others.
+// getTree fetches a directory, a few files at once; one bad entry never hides the
+// others.
 func (t *transfer) getTree(ctx context.Context, root *os.Root, remote, local string) error {
+	files, ctx := errgroup.WithContext(ctx)
+	files.SetLimit(parallel)
+	err := t.getDirs(ctx, root, remote, local, files)
+	// The first error of a file is why the walk was called off.
+	if ferr := files.Wait(); ferr != nil {
+		return ferr
+	}
+	return err
+}
+
+// getDirs walks the directories and hands their files on.
+func (t *transfer) getDirs(ctx context.Context, root *os.Root, remote, local string, files *errgroup.Group) error {
 	todo := []folder{{remote, local, "", 0}}
 	for len(todo) > 0 {
 		d := todo[len(todo)-1]
@@ -87,7 +107,9 @@ func (t *transfer) getTree(ctx context.Context, root *os.Root, remote, local str
 		if err := root.MkdirAll(d.local, 0o755); err != nil {
 			return err
 		}
+		t.mu.Lock()
 		t.report.Dirs++
+		t.mu.Unlock()
 		entries, err := t.entries(ctx, d)
 		if err != nil {
 			return err
@@ -108,17 +130,22 @@ func (t *transfer) getTree(ctx context.Context, root *os.Root, remote, local str
 			default:
 				// The path is built here: a listing may claim any.
 				e.Path = path.Join(d.remote, e.Name)
-				_, err := t.getFile(ctx, root, e, filepath.Join(d.local, e.Name), name)
-				switch {
-				case errors.Is(err, client.ErrConflict), errors.Is(err, fs.ErrPermission), errors.Is(err, client.ErrNotFound) && client.CodeOf(err) == client.CodeFileNotFound:
-					t.skip(name, "left out: %s", err)
-				case err != nil:
-					return err
-				}
+				target := filepath.Join(d.local, e.Name)
+				files.Go(func() error { return t.getEntry(ctx, root, e, target, name) })
 			}
 		}
 	}
 	return nil
+}
+
+// getEntry fetches one file of a tree. What concerns it alone leaves it out.
+func (t *transfer) getEntry(ctx context.Context, root *os.Root, e client.Entry, local, name string) error {
+	_, err := t.getFile(ctx, root, e, local, name)
+	if errors.Is(err, client.ErrConflict) || errors.Is(err, fs.ErrPermission) || client.CodeOf(err) == client.CodeFileNotFound {
+		t.skip(name, "left out: %s", err)
+		return nil
+	}
+	return err
 }
 
 // entries lists a directory and notes the names that the provider refused.
@@ -170,6 +197,9 @@ func (t *transfer) getFile(ctx context.Context, root *os.Root, e client.Entry, l
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
+	if err == nil && ctx.Err() != nil {
+		err = cancelled(ctx)
+	}
 	if err == nil {
 		err = t.publish(root, part, local, name)
 	}
@@ -179,8 +209,7 @@ func (t *transfer) getFile(ctx context.Context, root *os.Root, e client.Entry, l
 		}
 		return "", err
 	}
-	t.report.Files++
-	t.report.Bytes += n
+	t.moved(name, n)
 	return sum, nil
 }
 
@@ -262,7 +291,7 @@ func (t *transfer) piece(ctx context.Context, part io.Writer, h hash.Hash, remot
 		return 0, err
 	}
 	defer func() { _ = r.Close() }()
-	return io.CopyBuffer(io.MultiWriter(target{part}, h), &counting{r: r, moved: moved}, make([]byte, 256<<10))
+	return io.CopyBuffer(io.MultiWriter(target{part}, h), &counting{ctx: ctx, r: r, moved: moved}, make([]byte, 256<<10))
 }
 
 // openAt opens a file at an offset, by reading over what comes before if need be.
@@ -283,7 +312,7 @@ func (t *transfer) openAt(ctx context.Context, remote string, offset int64) (io.
 
 // checkDownload compares sums. A file of /proc has no lasting content to compare.
 func (t *transfer) checkDownload(ctx context.Context, e client.Entry, name, sum string) error {
-	if !t.sums || e.Size == 0 {
+	if t.nosums.Load() || e.Size == 0 {
 		return nil
 	}
 	if want := t.finish(ctx, name, e.Path, 0); want != "" && want != sum {

@@ -17,11 +17,20 @@ import (
 // secure mode a request needs [Sandbox.AccessHeaders] too. The error is E8004
 // where ports have no URL.
 func (sb *Sandbox) GetURL(port int) (string, error) {
-	p, err := optional[client.Ports](sb.p, client.CapPorts)
+	p, err := sb.ports()
 	if err != nil {
 		return "", err
 	}
 	return p.PortURL(sb.id, port)
+}
+
+// ports finds how the provider gives ports addresses.
+func (sb *Sandbox) ports() (client.Ports, error) {
+	_, has := client.Find[client.Ports](sb.p)
+	if _, dials := client.Find[client.PortDialer](sb.p); dials && !has {
+		return nil, unsupported(sb.p, "port URL", "reaches ports by connections of its own (client.PortDialer); they have no URL")
+	}
+	return optional[client.Ports](sb.p, client.CapPorts)
 }
 
 // AccessHeaders are the headers that requests to the sandbox's ports need. They
@@ -40,7 +49,7 @@ func (sb *Sandbox) AccessHeaders(ctx context.Context) (http.Header, error) {
 // Resolve asks the provider for the address of a port, with all headers that a
 // request to it needs.
 func (sb *Sandbox) Resolve(ctx context.Context, port int) (client.Address, error) {
-	p, err := optional[client.Ports](sb.p, client.CapPorts)
+	p, err := sb.ports()
 	if err != nil {
 		return client.Address{}, err
 	}

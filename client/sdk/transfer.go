@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"abxdash/client"
@@ -21,8 +24,12 @@ const (
 	DefaultTries = 3
 	// DefaultChunk is the size of the pieces of a resumable upload, in bytes.
 	DefaultChunk = 64 << 20
+	// parallel is how many files of a tree move at once.
+	parallel = 4
 	// cleanPatience bounds the removal of what a failed transfer left.
 	cleanPatience = 10 * time.Second
+	// renamePatience bounds giving a whole file its final name.
+	renamePatience = time.Minute
 )
 
 // TransferOptions say how files are moved. The zero value is usable: nothing is
@@ -40,7 +47,8 @@ type TransferOptions struct {
 	Tries int
 	// Chunk is the size of the pieces of a resumable upload; 0 is [DefaultChunk].
 	Chunk int64
-	// Progress is called as bytes move, from one goroutine. It must not block.
+	// Progress is called as bytes move, once at a time; the files of a tree move a
+	// few at once. It must not block.
 	Progress func(Progress)
 }
 
@@ -76,11 +84,15 @@ type Report struct {
 
 // transfer is one Upload or Download.
 type transfer struct {
-	f      *Files
-	opts   TransferOptions
+	f    *Files
+	opts TransferOptions
+	// nosums is set once the sandbox has shown that it cannot compute sums.
+	nosums atomic.Bool
+
+	mu     sync.Mutex
 	report Report
-	// sums is false once the sandbox has shown that it cannot compute sums.
-	sums bool
+	// moving is how much of each file on its way has moved.
+	moving map[string]int64
 }
 
 func newTransfer(f *Files, opts TransferOptions) *transfer {
@@ -90,32 +102,69 @@ func newTransfer(f *Files, opts TransferOptions) *transfer {
 	if opts.Chunk <= 0 {
 		opts.Chunk = DefaultChunk
 	}
-	return &transfer{f: f, opts: opts, sums: !opts.SkipChecksum && f.sb.p.Capabilities().Has(client.CapCommands)}
+	t := &transfer{f: f, opts: opts, moving: map[string]int64{}}
+	t.nosums.Store(opts.SkipChecksum || !f.sb.p.Capabilities().Has(client.CapCommands))
+	return t
+}
+
+// moved counts a file that has arrived.
+func (t *transfer) moved(name string, size int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.moving, name)
+	t.report.Files++
+	t.report.Bytes += size
+}
+
+// done is the report, its lists in the order of paths.
+func (t *transfer) done() Report {
+	for _, list := range [][]Note{t.report.Skipped, t.report.Notes} {
+		slices.SortStableFunc(list, func(a, b Note) int { return strings.Compare(a.Path, b.Path) })
+	}
+	return t.report
 }
 
 func (t *transfer) skip(name, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.moving, name)
 	t.report.Skipped = append(t.report.Skipped, Note{name, fmt.Sprintf(format, args...)})
 }
 
 func (t *transfer) note(name, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.report.Notes = append(t.report.Notes, Note{name, fmt.Sprintf(format, args...)})
 }
 
 // progress tells the caller how far a file is.
 func (t *transfer) progress(name string, done, total int64) {
-	if t.opts.Progress != nil {
-		t.opts.Progress(Progress{Name: name, Done: done, Total: total, Files: t.report.Files, Bytes: t.report.Bytes + done})
+	if t.opts.Progress == nil {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.moving[name] = done
+	all := t.report.Bytes
+	for _, n := range t.moving {
+		all += n
+	}
+	t.opts.Progress(Progress{Name: name, Done: done, Total: total, Files: t.report.Files, Bytes: all})
 }
 
-// counting reports what is read through it.
+// counting reports what is read through it, and ends with its context at once:
+// what has arrived in buffers must not finish a transfer that was called off.
 type counting struct {
+	ctx   context.Context //nolint:containedctx // of the one transfer that it reads
 	r     io.Reader
 	done  int64
 	moved func(done int64)
 }
 
 func (c *counting) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, cancelled(c.ctx)
+	}
 	n, err := c.r.Read(p)
 	if n > 0 {
 		c.done += int64(n)
@@ -127,15 +176,11 @@ func (c *counting) Read(p []byte) (int, error) {
 // partName is the name of a file that is not whole yet, in the folder of its
 // final name. Resumable ones are found again by what they are part of.
 func partName(final, identity string, resume bool) string {
-	mark := ""
-	if resume {
-		sum := sha256.Sum256([]byte(identity))
-		mark = hex.EncodeToString(sum[:8])
-	} else {
-		b := make([]byte, 8)
-		_, _ = rand.Read(b) // never fails since Go 1.24
-		mark = hex.EncodeToString(b)
+	sum := sha256.Sum256([]byte(identity))
+	if !resume {
+		_, _ = rand.Read(sum[:]) // never fails since Go 1.24
 	}
+	mark := hex.EncodeToString(sum[:8])
 	base := path.Base(final)
 	for len(base) > 120 { // names end at 255 bytes
 		base = base[:120]
@@ -154,14 +199,14 @@ const script = `{ [ -z "$2" ] || chmod -- "$2" "$1" || echo nomode >&2; } && { [
 // finish sets the mode of a file in the sandbox (0 leaves it) and returns its
 // sum, "" where that cannot be had. The answer about the mode is a note.
 func (t *transfer) finish(ctx context.Context, name, file string, mode uint32) string {
-	if !t.f.sb.p.Capabilities().Has(client.CapCommands) || mode == 0 && !t.sums {
+	if !t.f.sb.p.Capabilities().Has(client.CapCommands) || mode == 0 && t.nosums.Load() {
 		return ""
 	}
 	modeText, sum := "", ""
 	if mode != 0 {
 		modeText = "0" + strconv.FormatUint(uint64(mode&0o777), 8)
 	}
-	if t.sums {
+	if !t.nosums.Load() {
 		sum = "sum"
 	}
 	out, err := t.f.sb.RunArgs(ctx, []string{"sh", "-c", script, "sh", here(file), modeText, sum}, RunOptions{Timeout: -1, MaxOutput: 4 << 10})
@@ -174,10 +219,10 @@ func (t *transfer) finish(ctx context.Context, name, file string, mode uint32) s
 	}
 	hash, _, _ := strings.Cut(out.Stdout, " ")
 	if len(hash) != sha256.Size*2 {
-		if t.sums && out.Exit.Code == 127 {
-			t.sums = false // no sha256sum in the image: not asked again
-		}
 		if sum != "" {
+			if out.Exit.Code == 127 {
+				t.nosums.Store(true) // no sha256sum in the image: not asked again
+			}
 			t.note(name, "not checked: the sandbox could not compute its checksum")
 		}
 		return ""
@@ -199,6 +244,11 @@ func (t *transfer) conflict(op, name string) error {
 		Op: op, Provider: t.f.sb.p.Name(), Code: client.CodeFiles, Kind: client.ErrConflict,
 		Message: client.OneLine(name, 80) + " exists already and was left as it is", Hint: "allow it to be replaced, or choose another name",
 	}
+}
+
+// cancelled is the error of a transfer whose context has ended.
+func cancelled(ctx context.Context) error {
+	return &client.Error{Op: "move files", Code: client.CodeFiles, Message: "cancelled", Err: context.Cause(ctx)}
 }
 
 // fileError words an error of this machine's files.

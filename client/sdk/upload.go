@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"abxdash/client"
 )
 
@@ -51,51 +53,64 @@ func (f *Files) Upload(ctx context.Context, local, remote string, opts TransferO
 	} else {
 		t.report.SHA256, err = t.putFile(ctx, func() (*os.File, error) { return os.Open(abs) }, remote, path.Base(remote))
 	}
-	return t.report, fileError(op, err)
+	return t.done(), fileError(op, err)
 }
 
-// putTree sends a directory, by a root that no link leads out of.
+// putTree sends a directory, a few files at once, by a root that no link leads
+// out of.
 func (t *transfer) putTree(ctx context.Context, local, remote string) error {
 	root, err := os.OpenRoot(local)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	files, ctx := errgroup.WithContext(ctx)
+	files.SetLimit(parallel)
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		target := path.Join(remote, name)
 		switch {
 		case ctx.Err() != nil:
-			return &client.Error{Op: "upload", Code: client.CodeFiles, Message: "cancelled", Err: context.Cause(ctx)}
+			return cancelled(ctx)
 		case err != nil:
 			t.skip(name, "left out: %s", reason(err))
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
-			return nil
 		case d.IsDir():
 			if _, err := t.f.MakeDir(ctx, target); err != nil {
 				return err
 			}
+			t.mu.Lock()
 			t.report.Dirs++
-			return nil
+			t.mu.Unlock()
 		case d.Type()&fs.ModeSymlink != 0:
 			t.skip(name, "left out: a link")
-			return nil
 		case !d.Type().IsRegular():
 			t.skip(name, "left out: neither a file nor a directory")
-			return nil
+		default:
+			files.Go(func() error { return t.putEntry(ctx, root, target, name) })
 		}
-		_, err = t.putFile(ctx, func() (*os.File, error) { return root.Open(filepath.FromSlash(name)) }, target, name)
-		switch {
-		case errors.Is(err, errUnreadable):
-			t.skip(name, "left out: %s", reason(err))
-			return nil
-		case errors.Is(err, client.ErrConflict):
-			t.skip(name, "left out: %s", err)
-			return nil
-		}
-		return err
+		return nil
 	})
+	// The first error of a file is why the walk was called off.
+	if ferr := files.Wait(); ferr != nil {
+		return ferr
+	}
+	return err
+}
+
+// putEntry sends one file of a tree. What concerns it alone leaves it out.
+func (t *transfer) putEntry(ctx context.Context, root *os.Root, target, name string) error {
+	_, err := t.putFile(ctx, func() (*os.File, error) { return root.Open(filepath.FromSlash(name)) }, target, name)
+	switch {
+	case errors.Is(err, errUnreadable):
+		t.skip(name, "left out: %s", reason(err))
+		return nil
+	case errors.Is(err, client.ErrConflict):
+		t.skip(name, "left out: %s", err)
+		return nil
+	}
+	return err
 }
 
 // errUnreadable marks a local file that cannot be read.
@@ -141,8 +156,7 @@ func (t *transfer) putFile(ctx context.Context, open func() (*os.File, error), r
 		}
 		return "", err
 	}
-	t.report.Files++
-	t.report.Bytes += fi.Size()
+	t.moved(name, fi.Size())
 	return sum, nil
 }
 
@@ -157,9 +171,12 @@ func (t *transfer) settle(ctx context.Context, fi fs.FileInfo, part, remote, nam
 		return t.differs("upload file")
 	}
 	if ctx.Err() != nil {
-		return &client.Error{Op: "upload file", Code: client.CodeFiles, Message: "cancelled", Err: context.Cause(ctx)}
+		return cancelled(ctx)
 	}
-	return t.f.Rename(ctx, part, remote)
+	// Begun, it is seen through: a rename cut short leaves open whether it was done.
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), renamePatience)
+	defer cancel()
+	return t.f.Rename(own, part, remote)
 }
 
 // discard removes a part; the transfer has failed already.
@@ -185,7 +202,7 @@ func (t *transfer) sendOnce(ctx context.Context, section *io.SectionReader, size
 			return "", err
 		}
 		h := sha256.New()
-		body := &counting{r: io.TeeReader(section, h), moved: moved}
+		body := &counting{ctx: ctx, r: io.TeeReader(section, h), moved: moved}
 		_, err := t.f.api().Put(ctx, t.f.sb.id, part, body, size)
 		switch {
 		case err == nil && body.done == size:

@@ -173,7 +173,7 @@ func cube() Service {
 	return Service{
 		ID: IDCube, Title: "CubeSandbox", Dialect: E2B, BuiltIn: true, KeyOptional: true,
 		Needs:  "ABX_CUBESANDBOX_API_URL, a template, and ABX_CUBESANDBOX_API_KEY if the server has a key",
-		Domain: "cube.app", Routing: RouteHost, Path: "/sandbox/{id}/{port}", User: "root",
+		APIURL: "http://127.0.0.1:3000", Domain: "cube.app", Routing: RouteHost, Path: "/sandbox/{id}/{port}", User: "root",
 		Quirks: e2b.Quirks{
 			NoPaging: true, IgnoreVersion: true, TrafficToken: true, NoTemplateFilter: true, Lifecycle: true, UnsetIsNever: true,
 			PauseSettles: true, BusyKill: true, RetcodeGone: true,

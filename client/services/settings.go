@@ -90,8 +90,12 @@ func (s Service) address(c *e2b.Config, set Settings) error {
 	c.Domain = first(set.Domain, region.Replace(s.Domain))
 	c.APIURL = first(set.APIURL, region.Replace(s.APIURL))
 	c.DataURL = set.DataURL
+	if set.APIURL != "" && set.Domain == "" && s.ID == IDE2B {
+		// Somebody's own service: its ports are not below E2B's domain.
+		c.Domain = ownDomain(set.APIURL)
+	}
 	scheme := "https"
-	if set.HTTP || set.APIURL != "" && strings.HasPrefix(set.APIURL, "http://") {
+	if set.HTTP || strings.HasPrefix(c.APIURL, "http://") {
 		scheme = "http"
 	}
 	routing := set.Routing
@@ -137,6 +141,15 @@ func (s Service) base(c *e2b.Config, scheme string) string {
 		return u.Scheme + "://" + u.Host
 	}
 	return scheme + "://" + c.Domain
+}
+
+// ownDomain is the domain that belongs to a control plane: its host without "api.".
+func ownDomain(api string) string {
+	u, err := url.Parse(api)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(u.Host, "api.")
 }
 
 func (s Service) bad(name, why string) error {

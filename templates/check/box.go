@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -42,9 +43,29 @@ type box struct {
 	r  *Result
 	// home is the sandbox user's home; app holds the template's files.
 	home, app string
-	// serve starts the server.
+	// port is where the server listens.
+	port int
+	// argv and env start the server.
 	argv []string
 	env  map[string]string
+}
+
+// portFor is port 9000, except at levels where a sandbox shares this machine's
+// ports: there another server may listen on it, and its answers would be taken
+// for the template's.
+func portFor(level client.Isolation) int {
+	if level != client.IsolationProcess && level != client.IsolationLandlock {
+		return templates.ServerPort
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return templates.ServerPort
+	}
+	defer l.Close()
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return templates.ServerPort
 }
 
 // upload copies the template's files into the sandbox, as .dockerignore leaves them.
@@ -114,7 +135,7 @@ func (b *box) pick(ctx context.Context) error {
 		return &client.Error{Op: "start the server", Code: client.CodeUnsupported, Kind: client.ErrUnsupported, Message: "the sandbox has no python3", Hint: "install python3; lint works without it"}
 	}
 	commands := b.app + "/" + templates.FileCommands
-	b.env = map[string]string{"ABX_SERVER_PORT": fmt.Sprint(templates.ServerPort), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+	b.env = map[string]string{"ABX_SERVER_PORT": strconv.Itoa(b.port), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 	if b.r.Lint.Template != nil {
 		maps.Copy(b.env, b.r.Lint.Template.Env)
 	}
@@ -152,7 +173,7 @@ func (b *box) pick(ctx context.Context) error {
 
 // client reaches port 9000 of the sandbox.
 func (b *box) client(ctx context.Context) (*agentserver.Client, error) {
-	cfg := agentserver.Config{Port: templates.ServerPort, Provider: b.p.Name(), RequestTimeout: callPatience}
+	cfg := agentserver.Config{Port: b.port, Provider: b.p.Name(), RequestTimeout: callPatience}
 	if d, ok := client.Find[client.PortDialer](b.p); ok {
 		cfg.Resolve = func(context.Context, int) (client.Address, error) {
 			return client.Address{URL: "http://sandbox.invalid"}, nil
@@ -160,7 +181,7 @@ func (b *box) client(ctx context.Context) (*agentserver.Client, error) {
 		cfg.HTTP = &http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true, // nothing of it outlives the sandbox
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return d.DialPort(ctx, b.id, templates.ServerPort)
+				return d.DialPort(ctx, b.id, b.port)
 			},
 		}}
 		return agentserver.New(cfg), nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"abxdash/client"
@@ -131,7 +132,7 @@ func run(ctx context.Context, o Options, r *Result) (err error) {
 			err = errors.Join(err, kerr)
 		}
 	}()
-	b := &box{p: o.Provider, id: sb.ID, o: o, r: r}
+	b := &box{p: o.Provider, id: sb.ID, o: o, r: r, port: portFor(sb.Isolation)}
 	if err := b.upload(ctx); err != nil {
 		return err
 	}
@@ -204,14 +205,16 @@ func declared(c templates.Commands) []agentserver.Command {
 	return out
 }
 
-// wait asks for the server's health until it answers or has ended.
+// wait asks for the server's health until the template's own server answers or
+// has ended. A sandbox may have a server of the provider's on that port until
+// then, which knows none of the template's commands.
 func (b *box) wait(ctx context.Context, c *agentserver.Client, srv *server) error {
 	limit, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	tick := time.NewTicker(pollPace)
 	defer tick.Stop()
 	for {
-		err := c.Health(limit)
+		err := b.ready(limit, c)
 		if err == nil {
 			return nil
 		}
@@ -221,11 +224,35 @@ func (b *box) wait(ctx context.Context, c *agentserver.Client, srv *server) erro
 		case <-limit.Done():
 			return &client.Error{
 				Op: "start the server", Code: client.CodeRunTimeout,
-				Message: fmt.Sprintf("port %d did not answer within %s: %s", templates.ServerPort, startPatience, err),
+				Message: fmt.Sprintf("port %d did not answer within %s: %s", b.port, startPatience, err),
 			}
 		case <-tick.C:
 		}
 	}
+}
+
+// ready reports nil once the server answers and lists what commands.py declares.
+func (b *box) ready(ctx context.Context, c *agentserver.Client) error {
+	if err := c.Health(ctx); err != nil {
+		return err
+	}
+	want := declared(b.r.Lint.Commands)
+	if len(want) == 0 {
+		return nil
+	}
+	have, err := c.Commands(ctx)
+	if errors.Is(err, client.ErrUnsupported) {
+		return nil // not every server lists them
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range want {
+		if !slices.ContainsFunc(have, func(h agentserver.Command) bool { return h.Name == w.Name }) {
+			return fmt.Errorf("the server does not list the command %s", w.Name)
+		}
+	}
+	return nil
 }
 
 func (b *box) calls(ctx context.Context, c *agentserver.Client, srv *server) error {

@@ -47,21 +47,25 @@ type Options struct {
 	In, Out *os.File
 	// Leader is DefaultLeader if it is zero.
 	Leader Leader
-	// Keys are further second keys than d, which leave with that key in the result.
+	// Detach is the second key that leaves; 0 is d.
+	Detach rune
+	// Keys are further second keys, which leave with that key in the result.
 	Keys string
 	// Handle runs second keys that do not leave, such as u for undo; true means
 	// that the key was one of these. It must not block.
 	Handle func(key rune) bool
 	// Status is shown in the title, such as "i7f3 — TTL 17m". It must not block.
 	Status func() string
+	// Alert is asked once a second whether the bell is to ring. It must not block.
+	Alert func() bool
 }
 
 // Paces of an attach.
 const (
 	// holdTime is how long the start of a sequence waits for its rest.
 	holdTime = 30 * time.Millisecond
-	// statusEvery is how often the title is written again.
-	statusEvery = 10 * time.Second
+	// statusEvery is how often the title is looked at; it is written when it changed.
+	statusEvery = time.Second
 	// drainTime is how long answers to the program's last queries are waited for.
 	drainTime = 200 * time.Millisecond
 	// retryTime is how long input waits for room in the session's queue.
@@ -80,7 +84,10 @@ func Run(ctx context.Context, s *term.Session, o Options) Result {
 	if o.Leader == (Leader{}) {
 		o.Leader = DefaultLeader()
 	}
-	a := &attached{s: s, o: o, status: ""}
+	if o.Detach == 0 {
+		o.Detach = 'd'
+	}
+	a := &attached{s: s, o: o}
 	a.scan = scanner{leader: o.Leader, bound: a.bound}
 	return a.run(ctx)
 }
@@ -91,6 +98,8 @@ type attached struct {
 	o      Options
 	scan   scanner
 	status string
+	// title is the program's title when ours was written last.
+	title string
 	// queries is the number of queries before this attach.
 	queries uint64
 	input   chan []byte
@@ -188,6 +197,9 @@ func (a *attached) loop(ctx context.Context, signals <-chan os.Signal, resized <
 			a.resize()
 		case <-tick.C:
 			a.showStatus(a.scan.pending != nil)
+			if a.o.Alert != nil && a.o.Alert() {
+				a.s.InjectRaw([]byte{0x07})
+			}
 			if err := a.s.RawError(); err != nil {
 				return Result{Reason: Failed, Err: fmt.Errorf("attach: write to the terminal: %w", err)}
 			}
@@ -235,7 +247,9 @@ func (a *attached) act(ctx context.Context, actions []action) (key rune, left bo
 	return 0, false
 }
 
-func (a *attached) leaves(key rune) bool { return key == 'd' || strings.ContainsRune(a.o.Keys, key) }
+func (a *attached) leaves(key rune) bool {
+	return key == a.o.Detach || strings.ContainsRune(a.o.Keys, key)
+}
 
 // bound reports whether the key after the leader can do something.
 func (a *attached) bound(key rune) bool { return a.leaves(key) || a.o.Handle != nil && key > ' ' }
@@ -316,7 +330,12 @@ func (a *attached) showStatus(pending bool) {
 	if pending {
 		text = strings.TrimSpace(text + " [" + a.o.Leader.String() + " …]")
 	} else {
-		text = strings.TrimSpace(text + "  " + a.o.Leader.String() + " d detaches")
+		text = strings.TrimSpace(text + "  " + a.o.Leader.String() + " " + string(a.o.Detach) + " detaches")
 	}
+	if text == a.status && a.s.Terminal().Title() == a.title {
+		return
+	}
+	// What the program set since then would hide ours.
+	a.status, a.title = text, a.s.Terminal().Title()
 	a.s.InjectRaw([]byte("\x1b]2;" + term.CleanTitle(text) + "\x07"))
 }

@@ -386,7 +386,7 @@ func (m *MenuBox) Size(maxW, maxH int) (w, h int) {
 	for _, it := range m.items {
 		wide = max(wide, 2+ansi.StringWidth(it.Label)+2+max(ansi.StringWidth(it.Hint), ansi.StringWidth(it.Disabled)))
 	}
-	return m.size(maxW, maxH, wide, len(m.items)-1)
+	return m.size(maxW, maxH, wide, len(m.items))
 }
 
 // Draw implements ui.Overlay.

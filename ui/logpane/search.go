@@ -124,3 +124,33 @@ func (p *Pane) show(n int) {
 		p.Follow()
 	}
 }
+
+// FullLine is one line as it came: the one that the search found, else the
+// first on screen that does not fit, else the first on screen.
+func (p *Pane) FullLine() (raw string, ok bool) {
+	if p.lines == nil {
+		return "", false
+	}
+	first, next := p.bounds()
+	if p.found >= first && p.found < next {
+		raw, _, _ = p.lines.At(p.found - first)
+		return raw, true
+	}
+	from := max(p.last.line, first)
+	left := p.height()
+	for n := from; n < next && left > 0; n++ {
+		l, visible := p.line(n)
+		if !visible {
+			continue
+		}
+		left -= max(p.rows(n), 1)
+		line, _, _ := p.lines.At(n - first)
+		if !ok {
+			raw, ok = line, true
+		}
+		if l.width > p.textWidth() || len(line) > maxLine {
+			return line, true
+		}
+	}
+	return raw, ok
+}

@@ -103,7 +103,7 @@ func (t *Table[T]) sizings() []sizing {
 		if m > 0 {
 			m = max(m, w)
 		}
-		out[i] = sizing{min: w, max: m, weight: c.Weight, priority: c.Priority}
+		out[i] = sizing{min: w, max: m, weight: c.Weight, priority: c.Priority, hidden: c.Hidden}
 	}
 	return out
 }

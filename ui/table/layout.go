@@ -7,7 +7,10 @@ const (
 )
 
 // sizing is what layout needs to know of a column.
-type sizing struct{ min, max, weight, priority int }
+type sizing struct {
+	min, max, weight, priority int
+	hidden                     bool
+}
 
 // layout is the columns shown at a width and how wide each is.
 type layout struct {
@@ -23,7 +26,9 @@ type layout struct {
 func fit(cols []sizing, room int) layout {
 	l := layout{width: room}
 	for i := range cols {
-		l.cols = append(l.cols, i)
+		if !cols[i].hidden {
+			l.cols = append(l.cols, i)
+		}
 	}
 	for need(cols, l.cols) > room && drop(cols, &l.cols) {
 	}

@@ -44,6 +44,8 @@ type Column[T any] struct {
 	// ElideMiddle cuts long text in its middle instead of at its end: for
 	// identities, whose both ends tell them apart.
 	ElideMiddle bool
+	// Hidden columns are never drawn, but can be sorted by.
+	Hidden bool
 }
 
 // RowKind is how a whole row is shown.
@@ -309,3 +311,16 @@ func (t *Table[T]) Bottom() { t.Move(len(t.view)) }
 // Invalidate forgets formatted rows: call it when cells change without a new
 // version, such as ages once a second, or with a new theme.
 func (t *Table[T]) Invalidate() { t.epoch++ }
+
+// Visible returns the rows that were on screen at the last Draw.
+func (t *Table[T]) Visible() []T {
+	n := min(t.height, len(t.view)-t.offset)
+	if n <= 0 {
+		return nil
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = t.rows[t.view[t.offset+i]]
+	}
+	return out
+}

@@ -41,11 +41,16 @@ const (
 type SessionOptions struct {
 	// Terminal configures the emulator. Reply is set by the session.
 	Terminal Options
-	// OnOutput sees every chunk of output in order, before the emulator; for
-	// recording. It must not block and must not keep or change the slice.
+	// OnOutput sees all output in order, as the emulator takes it; for
+	// recording. It must not block, call the session, keep or change the slice.
 	OnOutput func(p []byte)
 	// OnInput sees what is sent to the program, in order; same rules.
 	OnInput func(p []byte)
+	// OnResize sees every change of the size, on the goroutine that made it.
+	OnResize func(cols, rows int)
+	// Replaying tells whether what comes now is history: while it is, queries are
+	// not answered, because the program got its answer long ago. nil is never.
+	Replaying func() bool
 }
 
 // End is how a session ended.
@@ -100,7 +105,11 @@ func NewSession(s Stream, cols, rows int, o SessionOptions) *Session {
 	x.size.init(cols, rows)
 	x.raw.init()
 	to := o.Terminal
-	to.Reply = func(p []byte) { x.in.add(p) }
+	to.Reply = func(p []byte) {
+		if o.Replaying == nil || !o.Replaying() {
+			x.in.add(p)
+		}
+	}
 	bell := to.Bell
 	to.Bell = func() {
 		x.mu.Lock()
@@ -162,9 +171,6 @@ func (s *Session) emulate() {
 	defer close(s.done)
 	for {
 		p, end, err := s.out.take(s.ctx, s.raw.wake)
-		if s.opt.OnOutput != nil && len(p) > 0 {
-			s.opt.OnOutput(p)
-		}
 		if len(p) > 0 {
 			s.size.outputSeen()
 		}
@@ -194,7 +200,18 @@ func (s *Session) feed(p []byte) int {
 	start := s.clock()
 	n := s.term.feed(p, func() bool { return s.clock().Sub(start) >= sliceTime })
 	s.raw.output(p[:n])
+	if s.opt.OnOutput != nil {
+		s.opt.OnOutput(p[:n])
+	}
 	return n
+}
+
+// Snapshot calls fn with what paints the terminal as it is now. Output that
+// comes later is seen by OnOutput after fn has returned, and none is missed.
+func (s *Session) Snapshot(fn func(paint []byte)) {
+	s.feeding.Lock()
+	defer s.feeding.Unlock()
+	fn(s.term.Paint())
 }
 
 // signal wakes the waiting screen, if there is one.
@@ -304,8 +321,15 @@ func (s *Session) Resize(cols, rows int) {
 		return
 	}
 	cols, rows = clampSize(cols, rows)
+	if w, h := s.term.Size(); w == cols && h == rows {
+		s.size.set(cols, rows)
+		return
+	}
 	s.term.Resize(cols, rows)
 	s.size.set(cols, rows)
+	if s.opt.OnResize != nil {
+		s.opt.OnResize(cols, rows)
+	}
 	s.signal()
 }
 

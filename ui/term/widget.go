@@ -29,6 +29,8 @@ type Widget struct {
 	styles []drawnStyle
 	gen    uint64
 	text   map[rune]string
+
+	browse browser
 }
 
 // drawnLine is a row as it was last turned into cells for drawing.
@@ -73,6 +75,11 @@ func (w *Widget) Scroll(n int) bool {
 	w.term.View(func(v View) {
 		w.follow(v)
 		w.back = min(max(w.back+n, 0), v.ScrollRows())
+		if b := &w.browse; b.on && w.drawn.h > 0 {
+			// The browsing cursor stays in sight.
+			top := v.base() + int64(w.drawn.first-w.back)
+			b.pos.Line = min(max(b.pos.Line, top), top+int64(w.drawn.h)-1)
+		}
 	})
 	return w.back != old
 }
@@ -137,6 +144,7 @@ func (w *Widget) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 			}
 		}
 	}
+	w.overlay(scr, area)
 	if w.cursor == nil {
 		return nil
 	}
@@ -156,6 +164,7 @@ func (w *Widget) refresh(v View, width, height int) {
 	}
 	// A terminal higher than the area shows the part with the cursor.
 	now.first = min(max(t.scr.cur.y-height+1, 0), max(t.rows-height, 0))
+	w.browsed(v, now)
 	if now == w.drawn {
 		return
 	}
@@ -174,6 +183,21 @@ func (w *Widget) refresh(v View, width, height int) {
 	}
 	w.cursor = w.cursorAt(v, now)
 	w.drawn = now
+	w.browsed(v, now)
+}
+
+// browsed puts the cursor where the text is read.
+func (w *Widget) browsed(v View, s drawnState) {
+	if !w.browse.on {
+		return
+	}
+	x, y := w.browse.pos.Col, int(w.browse.pos.Line-v.base())-s.first+w.back
+	w.cursor = nil
+	if x < s.w && y >= 0 && y < s.h {
+		w.cursor = tea.NewCursor(x, y)
+		w.cursor.Blink = false
+	}
+	w.drawn.ok = false // the live cursor is computed anew when browsing ends
 }
 
 // refreshLine draws row y of the terminal into l unless it is there already.

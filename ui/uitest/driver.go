@@ -32,6 +32,10 @@ type Driver struct {
 // patience is how long a command may take before it counts as running in the background.
 const patience = 200 * time.Millisecond
 
+// sequencePatience is [patience] for a step of a sequence: the next one may
+// depend on it.
+const sequencePatience = time.Second
+
 // deadline is how long Until waits; generous, because test machines are busy.
 const deadline = 20 * time.Second
 
@@ -84,12 +88,18 @@ func (d *Driver) Send(msgs ...tea.Msg) {
 // Run runs a command and everything that follows from it.
 func (d *Driver) Run(cmd tea.Cmd) {
 	d.T.Helper()
+	d.run(cmd, d.patience)
+}
+
+// run is Run with a patience of its own.
+func (d *Driver) run(cmd tea.Cmd, patience time.Duration) {
+	d.T.Helper()
 	if cmd == nil {
 		return
 	}
 	got := make(chan tea.Msg, 1)
 	go func() { got <- cmd() }()
-	timer := time.NewTimer(d.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case m := <-got:
@@ -125,8 +135,9 @@ func (d *Driver) result(m tea.Msg) {
 	}
 	if v := reflect.ValueOf(m); v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
 		for i := range v.Len() {
+			// A sequence is one because its order matters.
 			c, _ := v.Index(i).Interface().(tea.Cmd)
-			d.Run(c)
+			d.run(c, max(d.patience, sequencePatience))
 		}
 		return
 	}
@@ -178,10 +189,14 @@ func (d *Driver) Until(what string, cond func() bool) {
 	d.T.Helper()
 	end := time.NewTimer(deadline)
 	defer end.Stop()
+	// Some conditions come true without a message, such as a file appearing.
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
 	for !cond() {
 		select {
 		case m := <-d.late:
 			d.result(m)
+		case <-again.C:
 		case <-end.C:
 			d.T.Fatalf("waited in vain for %s; the window shows:\n%s", what, d.Text())
 		}

@@ -26,6 +26,8 @@ type Flags struct {
 	LogLevel  string
 	// NoTour leaves out the line for newcomers.
 	NoTour bool
+	// Plain is the dashboard that only appends lines, for screen readers.
+	Plain bool
 }
 
 // Session is what a command works with once its flags are known.
@@ -100,11 +102,26 @@ type App struct {
 	Dashboard func(ctx context.Context, f Flags) error
 	Demo      func(ctx context.Context, f Flags) error
 	// Local is nil on systems without local sandboxes; LocalWhy then says why.
-	Local    func(f Flags) (Local, error)
-	Checks   func(ctx context.Context, f Flags) []Check
-	Owner    present.Owner
-	Signals  func() (ch <-chan os.Signal, stop func())
-	LogLevel func(level string) error
+	Local  func(f Flags) (Local, error)
+	Checks func(ctx context.Context, f Flags) []Check
+	// Providers is nil where they cannot be managed.
+	Providers ProviderAdmin
+	Owner     present.Owner
+	Signals   func() (ch <-chan os.Signal, stop func())
+	LogLevel  func(level string) error
+	// Play shows a recording in the terminal at a speed until it is left.
+	Play func(ctx context.Context, f Flags, path string, rate float64) error
+	// Recordings is the folder of recorded shells, "" if there is none.
+	Recordings string
+	// Leader begins the second keys of attach, such as ctrl+a; it is asked when
+	// it is needed. nil is ctrl+].
+	Leader func() string
+	// Templates is what the template commands need; the zero value is fine.
+	Templates TemplateTools
+	// Rules are the thresholds of the configuration for strays; may be nil.
+	Rules func() present.StrayRules
+	// Protected tells whether the user set a sandbox apart on this machine; may be nil.
+	Protected func(present.Key) bool
 	// Defaults lets the configuration add to the flags before a command runs; may be nil.
 	Defaults func(f *Flags)
 	// Alive tells whether a process of this machine lives, for stray reasons; may be nil.

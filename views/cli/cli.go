@@ -155,7 +155,12 @@ n); when they fail themselves it is 125.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: c.prepare,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return c.dashboard(cmd.Context(), c.Dashboard) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.flags.Plain {
+				return c.plain(cmd.Context())
+			}
+			return c.dashboard(cmd.Context(), c.Dashboard)
+		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	f := root.PersistentFlags()
@@ -169,6 +174,7 @@ n); when they fail themselves it is 125.`,
 	f.BoolVar(&c.flags.PartialOK, "partial-ok", false, "succeed although some providers failed")
 	f.StringVar(&c.flags.LogLevel, "log-level", "", "level of the log file: debug, info, warn, error")
 	root.Flags().BoolVar(&c.flags.NoTour, "no-tour", false, "leave out the line for newcomers")
+	root.Flags().BoolVar(&c.flags.Plain, "plain", false, "append lines only, for screen readers")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "see: " + cmd.CommandPath() + " --help"
 		if strings.HasPrefix(cmd.CommandPath(), "abxdash exec") {
@@ -177,9 +183,14 @@ n); when they fail themselves it is 125.`,
 		return &client.Error{Op: "read the flags", Code: client.CodeUsage, Message: client.OneLine(err.Error(), 200), Hint: hint}
 	})
 	root.AddCommand(
-		c.tryCmd(), c.lsCmd(), c.createCmd(), c.infoCmd(), c.execCmd(), c.attachCmd(), c.cpCmd(), c.killCmd(),
-		c.localCmd(), c.doctorCmd(), c.versionCmd(),
+		c.tryCmd(), c.lsCmd(), c.createCmd(), c.infoCmd(), c.execCmd(), c.attachCmd(), c.recordCmd(), c.cpCmd(), c.killCmd(),
+		c.templateCmd(), c.localCmd(), c.doctorCmd(), c.versionCmd(),
 	)
+	root.AddCommand(c.watchCmd())
+	root.AddCommand(c.sandboxCmds()...)
+	if c.Providers != nil {
+		root.AddCommand(c.providerCmd())
+	}
 	if c.Demo != nil {
 		root.AddCommand(c.demoCmd())
 	}

@@ -38,6 +38,9 @@ type bench struct {
 	signals   chan os.Signal
 	opened    cli.Flags
 	dashboard int
+	// recordings and play stand for what the program brings along.
+	recordings string
+	play       func(ctx context.Context, f cli.Flags, path string, rate float64) error
 }
 
 func newBench(t *testing.T) *bench {
@@ -67,6 +70,7 @@ func (b *bench) run(args ...string) (code int, stdout, stderr string) {
 		},
 		Dashboard: func(context.Context, cli.Flags) error { b.dashboard++; return nil },
 		Checks:    func(context.Context, cli.Flags) []cli.Check { return nil },
+		Play:      b.play, Recordings: b.recordings,
 	}
 	if b.local != nil {
 		app.Local = func(cli.Flags) (cli.Local, error) { return b.local, nil }

@@ -17,6 +17,7 @@ func (c *cli) createCmd() *cobra.Command {
 		template, name, net string
 		lifetime            time.Duration
 		env, metadata       []string
+		folders             folderList
 	)
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a sandbox and print its id",
@@ -38,12 +39,13 @@ func (c *cli) createCmd() *cobra.Command {
 				return client.Usagef("create sandbox", "--lifetime must be positive")
 			}
 			return c.create(ctx, client.CreateSpec{
-				Template: template, Lifetime: lifetime, Env: envs, Internet: internet,
+				Template: template, Lifetime: lifetime, Env: envs, Internet: internet, Folders: folders.list,
 				Metadata: c.Owner.Tags("cli", name, meta),
 			})
 		}),
 	}
 	f := cmd.Flags()
+	folderFlags(f, &folders)
 	f.StringVarP(&template, "template", "t", "", "template; default is the provider's")
 	f.StringVarP(&name, "name", "n", "", "a name to find it by")
 	f.DurationVar(&lifetime, "lifetime", 0, "how long it lives, such as 30m (default 1h local, 5m remote)")
@@ -93,6 +95,11 @@ func (c *cli) create(ctx context.Context, spec client.CreateSpec) error {
 	p, err := creator(s)
 	if err != nil {
 		return err
+	}
+	if len(spec.Folders) > 0 {
+		if err := p.Capabilities().Missing(p.Name(), client.CapFolders); err != nil {
+			return err
+		}
 	}
 	callCtx, cancel := c.call(ctx)
 	defer cancel()

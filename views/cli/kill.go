@@ -59,7 +59,7 @@ func (c *cli) kill(ctx context.Context, names []string, force bool) error {
 			results = append(results, gone(name))
 		case err != nil:
 			return err
-		case !force && client.Protected(sb):
+		case !force && (client.Protected(sb) || c.Protected != nil && c.Protected(present.KeyOf(sb))):
 			return &client.Error{
 				Op: "kill", Code: client.CodeReadOnly, Message: present.LongLabel(sb) + " is protected, nothing was killed",
 				Hint: "--force kills it all the same",

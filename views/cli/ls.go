@@ -56,7 +56,7 @@ func (c *cli) list(ctx context.Context, q client.Query, match present.Filter) er
 		return err
 	}
 	defer s.Close()
-	callCtx, cancel := c.call(ctx)
+	callCtx, cancel := c.listCall(ctx, len(s.Providers))
 	defer cancel()
 	var rows []present.Row
 	var failed []error
@@ -85,6 +85,11 @@ func (c *cli) list(ctx context.Context, q client.Query, match present.Filter) er
 	for _, err := range failed[1:] {
 		c.complain(err)
 	}
+	if len(failed) > 1 {
+		// Several reasons have no code of their own; standard error names them.
+		c.complain(failed[0])
+		return &exitError{code: ExitError}
+	}
 	return failed[0]
 }
 
@@ -93,7 +98,7 @@ func (c *cli) rows(page client.Page, match present.Filter) []present.Row {
 	now := present.NewClock(page.ServerTime, c.Now()).At(c.Now())
 	var out []present.Row
 	for _, s := range page.Sandboxes {
-		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive})}
+		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive, Rules: c.rules()})}
 		fr := present.NewFilterRow(r)
 		if match.Match(&fr) {
 			out = append(out, r)
@@ -178,7 +183,7 @@ func (c *cli) infoCmd() *cobra.Command {
 
 func (c *cli) printInfo(sb client.Sandbox) error {
 	now := c.Now()
-	stray := present.StrayReasons(sb, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive})
+	stray := present.StrayReasons(sb, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive, Rules: c.rules()})
 	if c.flags.JSON {
 		return c.printJSON(present.JSON(sb, stray))
 	}

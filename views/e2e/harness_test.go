@@ -288,7 +288,12 @@ func (p *program) leaves() {
 // clean checks modes and line settings of the terminal.
 func (p *program) clean() {
 	p.t.Helper()
-	p.until("the last output", func() bool { return !p.term.Modes().AltScreen })
+	select {
+	case <-p.read: // the terminal's last other end is closed, so this was all
+	case <-time.After(patience):
+		p.t.Fatal("something still holds the terminal")
+	}
+	p.until("the main screen", func() bool { return !p.term.Modes().AltScreen })
 	m := p.term.Modes()
 	if m.BracketedPaste || m.Focus || m.AppCursor || m.AppKeypad || m.Sync || !m.CursorVisible || m.Mouse != term.New(1, 1, term.Options{}).Modes().Mouse {
 		p.t.Errorf("modes are left on: %+v", m)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +27,11 @@ type Manager struct {
 	env       ui.Env
 	cancel    context.CancelFunc
 	boxes     map[present.Key]*box
+
+	// merged is the stream of all commands once it was asked for, and
+	// mergedSignal its one wake-up.
+	merged       *merged
+	mergedSignal *stream.Signal
 }
 
 // box is what was typed and run in one sandbox.
@@ -33,24 +39,36 @@ type box struct {
 	runs    []*run // oldest first
 	history []string
 	count   int
+	// stdin keeps standard input of the next commands open.
+	stdin bool
 }
 
 // run is one command. Everything but ring and pump belongs to the program's loop.
 type run struct {
-	n       int
-	key     present.Key
-	line    string
-	started time.Time
-	ended   time.Time
+	n   int
+	key present.Key
+	// name is what the sandbox is called, clean.
+	name string
+	line string
+	// stdin says that standard input is open, closedIn that its end was sent;
+	// inbox is what is still to be sent, its first being on the way.
+	stdin, closedIn bool
+	inbox           []input
+	started         time.Time
+	ended           time.Time
 
 	ring   *stream.Ring
+	tee    *tee
+	spill  *spill
 	signal *stream.Signal
 	pump   *stream.Pump // nil until it has started
 	// asked counts how often it was asked to end: first gently, then for good.
 	asked int
-	over  bool
-	exit  client.Exit
-	err   error
+	// stopEarly is set when it was asked to end before it had started.
+	stopEarly bool
+	over      bool
+	exit      client.Exit
+	err       error
 }
 
 // Messages of the manager.
@@ -61,7 +79,12 @@ type (
 		err  error
 	}
 	outputMsg struct{ r *run }
-	doneMsg   struct {
+	mergedMsg struct{}
+	sentMsg   struct {
+		r   *run
+		err error
+	}
+	doneMsg struct {
 		r    *run
 		exit client.Exit
 		err  error
@@ -88,6 +111,7 @@ func (m *Manager) Close() {
 			if r.pump != nil {
 				r.pump.Stop()
 			}
+			r.spill.close()
 		}
 	}
 	clear(m.boxes)
@@ -118,9 +142,15 @@ func (m *Manager) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if !msg.r.over {
 			return m.wait(msg.r), false
 		}
+	case mergedMsg:
+		return m.waitMerged(), false
+	case sentMsg:
+		return m.sent(msg), false
 	case doneMsg:
-		msg.r.over, msg.r.ended = true, m.env.Now()
-		msg.r.exit, msg.r.err = msg.exit, msg.err
+		r := msg.r
+		r.over, r.ended = true, m.env.Now()
+		r.exit, r.err = msg.exit, msg.err
+		return m.event(r, fmt.Sprintf("%s: %s, %s", present.CleanMax(r.line, 60), r.ending(), took(r.took(r.ended))), !r.ok()), false
 	}
 	return nil, false
 }
@@ -135,20 +165,30 @@ func (m *Manager) box(k present.Key) *box {
 	return b
 }
 
-// start runs a shell line in a sandbox.
-func (m *Manager) start(k present.Key, line string) (*run, tea.Cmd) {
+// event says in the sandbox's timeline what a command did.
+func (m *Manager) event(r *run, text string, bad bool) tea.Cmd {
+	return present.Event(present.EventMsg{Key: r.key, At: m.env.Now(), Kind: present.EventCommand, Text: text, Bad: bad})
+}
+
+// start runs a shell line in a sandbox, which is called name.
+func (m *Manager) start(k present.Key, name, line string) (*run, tea.Cmd) {
 	b := m.box(k)
 	b.count++
 	sig := stream.NewSignal()
-	r := &run{n: b.count, key: k, line: line, started: m.env.Now(), signal: sig, ring: stream.NewRing(stream.RingOptions{Signal: sig})}
+	raw := &spill{}
+	ring := stream.NewRing(stream.RingOptions{Signal: sig, Raw: raw.add})
+	r := &run{n: b.count, key: k, name: name, line: line, stdin: b.stdin, started: m.env.Now(), signal: sig, spill: raw, ring: ring}
+	r.tee = &tee{ring: ring, label: []byte(r.label()), to: m.merged}
 	b.runs = append(b.runs, r)
 	b.trim()
+	c := client.ShellCommand(line)
+	c.Stdin = r.stdin
 	p, ctx := m.providers.Get(k.Provider), m.env.Ctx
 	return r, func() tea.Msg {
 		if p == nil {
 			return startedMsg{r: r, err: fmt.Errorf("provider %s is not configured", k.Provider)}
 		}
-		proc, err := p.Commands().Start(ctx, k.ID, client.ShellCommand(line))
+		proc, err := p.Commands().Start(ctx, k.ID, c)
 		return startedMsg{r: r, proc: proc, err: err}
 	}
 }
@@ -157,6 +197,7 @@ func (m *Manager) start(k present.Key, line string) (*run, tea.Cmd) {
 func (b *box) trim() {
 	for i := 0; len(b.runs) > maxRuns && i < len(b.runs); {
 		if b.runs[i].over {
+			b.runs[i].spill.close()
 			b.runs = append(b.runs[:i:i], b.runs[i+1:]...)
 			continue
 		}
@@ -170,9 +211,9 @@ func (m *Manager) started(msg startedMsg) tea.Cmd {
 	if msg.err != nil {
 		r.over, r.err, r.ended = true, msg.err, m.env.Now()
 		r.ring.Finish()
-		return nil
+		return m.event(r, present.CleanMax(r.line, 60)+": "+r.ending(), true)
 	}
-	r.pump = stream.StartPump(msg.proc, r.ring, m.env.Now)
+	r.pump = stream.StartPump(msg.proc, r.tee, m.env.Now)
 	ctx, pump := m.env.Ctx, r.pump
 	done := func() tea.Msg {
 		exit, err := pump.Wait(ctx)
@@ -181,7 +222,89 @@ func (m *Manager) started(msg startedMsg) tea.Cmd {
 		}
 		return doneMsg{r: r, exit: exit, err: err}
 	}
-	return tea.Batch(m.wait(r), done)
+	var stop tea.Cmd
+	if r.stopEarly {
+		stop = m.stop(r)
+	}
+	return tea.Batch(m.wait(r), done, stop, m.event(r, "$ "+present.CleanMax(r.line, 80), false))
+}
+
+// all are the commands of every sandbox, oldest first.
+func (m *Manager) all() []*run {
+	var out []*run
+	for _, b := range m.boxes {
+		out = append(out, b.runs...)
+	}
+	slices.SortFunc(out, func(a, b *run) int { return a.started.Compare(b.started) })
+	return out
+}
+
+// merge makes the stream of all commands, once.
+func (m *Manager) merge() (*merged, tea.Cmd) {
+	if m.merged != nil {
+		return m.merged, nil
+	}
+	m.mergedSignal = stream.NewSignal()
+	m.merged = newMerged(m.mergedSignal)
+	all := m.all()
+	m.merged.begin(all)
+	for _, r := range all {
+		r.tee.join(m.merged)
+	}
+	return m.merged, m.waitMerged()
+}
+
+func (m *Manager) waitMerged() tea.Cmd {
+	ctx, sig := m.env.Ctx, m.mergedSignal
+	return func() tea.Msg {
+		if sig.WaitFrame(ctx) != nil {
+			return nil
+		}
+		return mergedMsg{}
+	}
+}
+
+// input is what is typed to a command: text, or the end of input.
+type input struct {
+	text string
+	eof  bool
+}
+
+// send types to a running command, one piece after the other.
+func (m *Manager) send(r *run, in input) tea.Cmd {
+	if r.over || r.pump == nil || !r.stdin || r.closedIn {
+		return nil
+	}
+	r.closedIn = in.eof
+	r.inbox = append(r.inbox, in)
+	if len(r.inbox) > 1 {
+		return nil // goes out after what is under way
+	}
+	return m.sendNext(r)
+}
+
+func (m *Manager) sendNext(r *run) tea.Cmd {
+	proc, ctx, in := r.pump.Process(), m.env.Ctx, r.inbox[0]
+	return func() tea.Msg {
+		if in.eof {
+			return sentMsg{r: r, err: proc.CloseStdin(ctx)}
+		}
+		return sentMsg{r: r, err: proc.Write(ctx, []byte(in.text+"\n"))}
+	}
+}
+
+// sent goes on with what was typed meanwhile.
+func (m *Manager) sent(msg sentMsg) tea.Cmd {
+	r := msg.r
+	r.inbox = r.inbox[1:]
+	if msg.err != nil {
+		r.inbox = nil
+		return ui.Toast(ui.ToastError, "input: "+present.ErrorLine(msg.err))
+	}
+	if len(r.inbox) > 0 && !r.over {
+		return m.sendNext(r)
+	}
+	return nil
 }
 
 // wait keeps the one outstanding wake-up of a command.
@@ -197,8 +320,12 @@ func (m *Manager) wait(r *run) tea.Cmd {
 
 // stop asks a command to end: SIGTERM first, SIGKILL when asked again.
 func (m *Manager) stop(r *run) tea.Cmd {
-	if r.over || r.pump == nil {
+	if r.over {
 		return nil
+	}
+	if r.pump == nil {
+		r.stopEarly = true
+		return ui.Toast(ui.ToastInfo, "it is stopped as soon as it has started")
 	}
 	sig, word := client.SIGTERM, "SIGTERM sent; again to kill it"
 	if r.asked > 0 {

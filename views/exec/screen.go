@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"abxdash/ui/draw"
 	"abxdash/ui/form"
 	"abxdash/ui/logpane"
+	"abxdash/ui/textbox"
 	"abxdash/views/present"
 )
 
@@ -40,7 +42,11 @@ type Screen struct {
 
 	input  *form.Input
 	typing bool
-	shown  *run
+	// feed is the line for a running command's standard input, nil while none is typed.
+	feed  *form.Input
+	shown *run
+	// merged shows the commands of all sandboxes instead of shown.
+	merged bool
 	pane   *logpane.Pane
 	log    uv.Rectangle
 }
@@ -55,7 +61,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
 	s.pane = logpane.New(env.Keys, nil)
 	s.input = form.NewInput(env.Keys, keymap.Input, "$ ")
-	s.input.Placeholder = "a shell line, run in the sandbox; enter runs it"
+	s.prompt()
 	s.input.SetHistory(s.box.history)
 	if n := len(s.box.runs); n > 0 {
 		s.show(s.box.runs[n-1])
@@ -72,14 +78,22 @@ func (s *Screen) Title() string { return "Output" }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
-	if s.typing {
+	if s.typing || s.feed != nil {
 		return []keymap.Context{keymap.Input}
 	}
 	return append([]keymap.Context{keymap.Output}, s.pane.Keys()...)
 }
 
 // Captures implements ui.Capturer.
-func (s *Screen) Captures() bool { return s.typing || s.pane.Captures() }
+func (s *Screen) Captures() bool { return s.typing || s.feed != nil || s.pane.Captures() }
+
+// prompt words the command line by whether standard input will be open.
+func (s *Screen) prompt() {
+	s.input.Prompt, s.input.Placeholder = "$ ", "a shell line, run in the sandbox; enter runs it"
+	if s.box.stdin {
+		s.input.Prompt, s.input.Placeholder = "$< ", "a shell line whose standard input stays open; enter runs it"
+	}
+}
 
 // Disabled implements ui.Disabler.
 func (s *Screen) Disabled(a keymap.Action) string {
@@ -95,6 +109,19 @@ func (s *Screen) Disabled(a keymap.Action) string {
 		if s.shown == nil || s.shown.over {
 			return "nothing is running here"
 		}
+	case keymap.OutputInput:
+		switch {
+		case s.opts.ReadOnly != "":
+			return s.opts.ReadOnly
+		case s.shown == nil || s.shown.over || s.shown.pump == nil:
+			return "nothing is running here"
+		case !s.shown.stdin:
+			return "this command has no standard input; " + s.env.Keys.Hint(keymap.OutputStdin) + " keeps it open for the next ones"
+		case s.shown.closedIn:
+			return "the end of its input was sent"
+		}
+	case keymap.OutputStdin:
+		return s.opts.ReadOnly
 	}
 	return ""
 }
@@ -122,6 +149,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // typed takes raw keys: for a search in the output, else for the command line.
 func (s *Screen) typed(msg tea.Msg) tea.Cmd {
+	if s.feed != nil {
+		return s.fed(msg)
+	}
 	if !s.typing {
 		s.pane.Update(msg)
 		return nil
@@ -135,11 +165,30 @@ func (s *Screen) typed(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// fed takes raw keys for the line to the running command: enter sends it,
+// ctrl+d on an empty line ends the input.
+func (s *Screen) fed(msg tea.Msg) tea.Cmd {
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "ctrl+d" && s.feed.Value() == "" {
+		s.feed = nil
+		return s.opts.Manager.send(s.shown, input{eof: true})
+	}
+	switch s.feed.Update(msg) {
+	case form.Cancelled:
+		s.feed = nil
+	case form.Accepted:
+		text := s.feed.Value()
+		s.feed.Remember(text)
+		s.feed.SetValue("")
+		return s.opts.Manager.send(s.shown, input{text: text})
+	}
+	return nil
+}
+
 // Interrupt implements ui.Interrupter. As in a shell, it stops what runs, else
 // drops the line; with neither it is left to the dashboard.
 func (s *Screen) Interrupt() (tea.Cmd, bool) {
 	switch {
-	case !s.typing:
+	case !s.typing && s.feed == nil:
 		return nil, false
 	case s.shown != nil && !s.shown.over:
 		return s.opts.Manager.stop(s.shown), true
@@ -155,7 +204,7 @@ func (s *Screen) run(line string) tea.Cmd {
 	if line == "" {
 		return nil
 	}
-	r, cmd := s.opts.Manager.start(present.KeyOf(s.sb), line)
+	r, cmd := s.opts.Manager.start(present.KeyOf(s.sb), present.Label(s.sb), line)
 	s.box.history = s.input.Remember(line)
 	s.input.SetValue("")
 	s.show(r)
@@ -163,7 +212,7 @@ func (s *Screen) run(line string) tea.Cmd {
 }
 
 func (s *Screen) show(r *run) {
-	s.shown = r
+	s.shown, s.merged, s.feed = r, false, nil
 	s.pane.SetLines(r.ring)
 }
 
@@ -183,6 +232,20 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 		if s.shown != nil {
 			return s.run(s.shown.line)
 		}
+	case keymap.OutputInput:
+		s.feed = form.NewInput(s.env.Keys, keymap.Input, "input: ")
+		s.feed.Placeholder = "enter sends the line, ctrl+d on an empty one ends the input, esc leaves"
+	case keymap.OutputStdin:
+		s.box.stdin = !s.box.stdin
+		s.prompt()
+		if s.box.stdin {
+			return ui.Toast(ui.ToastInfo, "the next commands keep standard input open; "+s.env.Keys.Hint(keymap.OutputInput)+" types to one")
+		}
+		return ui.Toast(ui.ToastInfo, "the next commands have no standard input")
+	case keymap.OutputMerged:
+		return s.toggleMerged()
+	case keymap.LogLine:
+		return s.fullLine()
 	case keymap.OutputOlder:
 		s.step(-1)
 	case keymap.OutputNewer:
@@ -195,6 +258,32 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 		s.pane.Do(a)
 	}
 	return nil
+}
+
+// toggleMerged shows the commands of all sandboxes in one stream, or one again.
+func (s *Screen) toggleMerged() tea.Cmd {
+	if s.merged {
+		s.merged = false
+		if s.shown != nil {
+			s.pane.SetLines(s.shown.ring)
+		} else {
+			s.pane.SetLines(nil)
+		}
+		return nil
+	}
+	m, cmd := s.opts.Manager.merge()
+	s.merged = true
+	s.pane.SetLines(m.ring)
+	return cmd
+}
+
+// fullLine shows a line that does not fit in a box of its own.
+func (s *Screen) fullLine() tea.Cmd {
+	text, ok := s.pane.FullLine()
+	if !ok {
+		return nil
+	}
+	return ui.OpenOverlay(textbox.New(textbox.Options{Title: present.Plural(len(text), "byte in this line", "bytes in this line"), Text: text, Colors: true}))
 }
 
 // step shows an older or newer command.
@@ -215,13 +304,25 @@ func (s *Screen) copyAll() tea.Cmd {
 	return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, "copied "+present.Plural(strings.Count(text, "\n"), "line", "lines")))
 }
 
-// save writes the lines held to a new file and says where.
+// save writes the output, byte by byte as it came, to a new file and says where.
 func (s *Screen) save() tea.Cmd {
-	if s.shown == nil {
+	if s.shown == nil && !s.merged {
 		return nil
 	}
-	text, dir := s.shown.ring.String(), s.opts.Dir
-	base := fmt.Sprintf("abxdash-%s-%d", s.sb.ID, s.shown.n)
+	dir := s.opts.Dir
+	var base string
+	var write func(io.Writer) (int64, error)
+	if s.merged {
+		text := s.opts.Manager.merged.ring.String()
+		base = "abxdash-merged"
+		write = func(w io.Writer) (int64, error) {
+			_, err := io.WriteString(w, text)
+			return 0, err
+		}
+	} else {
+		base = fmt.Sprintf("abxdash-%s-%d", s.sb.ID, s.shown.n)
+		write = s.shown.spill.copyTo
+	}
 	return func() tea.Msg {
 		for i := range 1000 {
 			name := base + ".log"
@@ -233,14 +334,18 @@ func (s *Screen) save() tea.Cmd {
 			if os.IsExist(err) {
 				continue
 			}
+			var lost int64
 			if err == nil {
-				_, err = f.WriteString(text)
+				lost, err = write(f)
 				if cerr := f.Close(); err == nil {
 					err = cerr
 				}
 			}
 			if err != nil {
 				return ui.ToastMsg{Level: ui.ToastError, Text: "save: " + present.Clean(err.Error())}
+			}
+			if lost > 0 {
+				return ui.ToastMsg{Level: ui.ToastWarn, Text: "saved " + present.Clean(path) + " without the last " + present.Size(lost) + ": more than is kept"}
 			}
 			return ui.ToastMsg{Level: ui.ToastOK, Text: "saved " + present.Clean(path)}
 		}
@@ -260,10 +365,16 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	s.log = uv.Rect(area.Min.X, area.Min.Y+list, area.Dx(), max(0, inputY-area.Min.Y-list))
 	cur := s.drawLog(scr, s.log)
 	line := uv.Rect(area.Min.X, inputY, area.Dx(), 1)
+	if s.feed != nil {
+		return s.feed.Draw(scr, line, t)
+	}
 	if s.typing {
 		return s.input.Draw(scr, line, t)
 	}
-	hint := "! types a command"
+	hint := s.env.Keys.Hint(keymap.SandboxRun) + " types a command"
+	if s.shown != nil && !s.shown.over && s.shown.stdin && !s.shown.closedIn {
+		hint += "   " + s.env.Keys.Hint(keymap.OutputInput) + " types to the running one"
+	}
 	if s.opts.ReadOnly != "" {
 		hint = s.opts.ReadOnly
 	}
@@ -320,6 +431,10 @@ func (s *Screen) drawLog(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	border, title := t.Border.Focused, t.Border.TitleFocused
 	if s.typing {
 		border, title = t.Border.Normal, t.Border.Title
+	}
+	if s.merged {
+		in := draw.Box(scr, area, t, "all sandboxes ─ "+s.pane.Status(), border, title)
+		return s.pane.Draw(scr, in, t)
 	}
 	if s.shown == nil {
 		in := draw.Box(scr, area, t, "Output", border, title)

@@ -49,11 +49,12 @@ func arrange(area uv.Rectangle, focus pane, transfers int, asking bool) layout {
 
 // Draw implements ui.Screen.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
-	s.geo = arrange(area, s.focus, len(s.transfers), s.ask != askNothing)
+	moving := s.opts.Transfers.of(present.KeyOf(s.sb))
+	s.geo = arrange(area, s.focus, len(moving), s.ask != askNothing)
 	s.drawList(scr, s.geo.list)
 	search := s.drawPreview(scr, s.geo.preview)
 	for i := range s.geo.transfers.Dy() {
-		draw.Line(scr, s.geo.transfers, i, " "+s.transfers[i].progress(), s.env.Theme.Text.Info)
+		draw.Line(scr, s.geo.transfers, i, " "+moving[i].progress(), s.env.Theme.Text.Info)
 	}
 	if s.ask == askNothing {
 		return search
@@ -98,6 +99,9 @@ func (s *Screen) drawPreview(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		if e.Name != ".." {
 			head += "  " + present.Size(e.Size) + "  " + present.CleanMax(e.Permissions, 11)
 		}
+		if s.preview.hex {
+			head += "  hex"
+		}
 		if s.preview.cut {
 			head += "  beginning only"
 		}
@@ -126,7 +130,11 @@ func (s *Screen) drawInput(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	case s.ask == askDownload:
 		hint = "a path on this machine, relative to " + present.Clean(s.opts.Dir)
 	case s.ask == askUpload:
-		hint = "a file on this machine; tab completes"
+		hint = "a file or a folder on this machine; tab completes"
+	case s.ask == askRename || s.ask == askMkdir:
+		hint = "in the sandbox, relative to " + present.Clean(s.cwd)
+	case s.ask == askSearch:
+		hint = "looks in " + present.Clean(s.cwd) + " and below"
 	case s.ask == askFilter:
 		hint = "enter keeps the filter, esc drops it"
 	}

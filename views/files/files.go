@@ -1,11 +1,13 @@
-// Package files is the Files tab of a sandbox: walk its folders, preview text,
-// download one file, upload one file. Nothing here changes the sandbox except
-// an upload that was asked for.
+// Package files is the Files tab of a sandbox: walk its folders, preview what
+// is in them, move files and folders up and down, rename, delete, edit, compare
+// and search. The [Transfers] own what is on its way, which goes on when the
+// tab is closed; [Screen] shows one sandbox. Looking changes nothing.
 package files
 
 import (
 	"context"
 	"path"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,11 +23,18 @@ import (
 
 // Options is what main hands in.
 type Options struct {
-	Provider client.Provider
-	// ReadOnly refuses uploads, with this reason.
+	Provider  client.Provider
+	Transfers *Transfers
+	// Prefs may be nil.
+	Prefs *Prefs
+	// ReadOnly refuses everything that changes a file in the sandbox, with this reason.
 	ReadOnly string
 	// Dir is where downloads go and uploads are looked for when a relative path is typed.
 	Dir string
+	// Editor is the command line of the user's editor.
+	Editor string
+	// RunEditor, if set, edits a local file instead of Editor.
+	RunEditor func(path string, left func(error) tea.Msg) tea.Cmd
 }
 
 // Screen is the Files tab.
@@ -39,7 +48,7 @@ type Screen struct {
 	home   string
 	list   *table.Table[client.Entry]
 	places map[string]string // folder → name under the cursor when it was left
-	hidden bool
+	back   bool              // the first folder read is the one left last time
 	filter string
 
 	gen     uint64 // of the listing asked for last
@@ -54,8 +63,13 @@ type Screen struct {
 	ask    question
 	notice string
 
-	transfers []*transfer
-	geo       layout
+	// searching numbers the searches by name; lookingFor is what the one under
+	// way looks for, and stopSearch ends it.
+	searching  uint64
+	lookingFor string
+	stopSearch context.CancelFunc
+
+	geo layout
 }
 
 // pane is what keys go to.
@@ -74,23 +88,41 @@ const (
 	askFilter
 	askDownload
 	askUpload
+	askRename
+	askMkdir
+	askSearch
 )
 
 // New makes the tab for s.
 func New(o Options, s client.Sandbox) *Screen {
-	return &Screen{opts: o, sb: s, list: newList(), places: map[string]string{}, hidden: true}
+	if o.Prefs == nil {
+		o.Prefs = &Prefs{}
+	}
+	return &Screen{opts: o, sb: s, list: newList(), places: map[string]string{}}
 }
 
 // Init implements ui.Screen.
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	env.Ctx, s.cancel = context.WithCancel(env.Ctx)
 	s.env = env
+	if was, ok := s.opts.Prefs.places[present.KeyOf(s.sb)]; ok {
+		s.places, s.back = was.inner, true
+		return s.load(was.dir, was.cursor)
+	}
 	return s.load("", "")
 }
 
-// Close implements ui.Screen. Transfers under way are cancelled; nothing half
-// done keeps its final name.
-func (s *Screen) Close() { s.cancel() }
+// Close implements ui.Screen. Transfers go on, and the place is remembered.
+func (s *Screen) Close() {
+	if s.cwd != "" {
+		p := s.opts.Prefs
+		if p.places == nil {
+			p.places = map[present.Key]left{}
+		}
+		p.places[present.KeyOf(s.sb)] = left{dir: s.cwd, cursor: s.list.CursorID(), inner: s.places}
+	}
+	s.cancel()
+}
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string { return "Files" }
@@ -111,30 +143,44 @@ func (s *Screen) Captures() bool {
 	return s.ask != askNothing || s.focus == panePreview && s.view != nil && s.view.Captures()
 }
 
-// AtStake implements ui.Staker.
-func (s *Screen) AtStake() []string {
-	var out []string
-	for _, t := range s.transfers {
-		if !t.over() {
-			out = append(out, t.what())
-		}
-	}
-	return out
-}
-
 // Disabled implements ui.Disabler.
 func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
-	case keymap.FilesUpload:
+	case keymap.FilesUpload, keymap.FilesMkdir:
 		return s.opts.ReadOnly
 	case keymap.FilesDownload:
-		if e, ok := s.list.Cursor(); !ok || e.Type != client.FileRegular {
-			return "put the cursor on a file to download it"
+		if !s.onEntry() {
+			return "put the cursor on a file or a folder to download it"
+		}
+	case keymap.FilesDelete, keymap.FilesRename:
+		if s.opts.ReadOnly == "" && !s.onEntry() {
+			return "put the cursor on a file or a folder"
+		}
+		return s.opts.ReadOnly
+	case keymap.FilesDiff:
+		if _, _, ok := s.pair(); !ok {
+			return "mark one file and put the cursor on the other, or mark two"
 		}
 	case keymap.FilesEdit:
-		return "editing in place is not there yet: download, edit, upload"
+		switch e, ok := s.list.Cursor(); {
+		case s.opts.ReadOnly != "":
+			return s.opts.ReadOnly
+		case !ok || e.Type != client.FileRegular:
+			return "put the cursor on a file to edit it"
+		case e.Size > maxEdit:
+			return "too large to edit here: download, edit, upload"
+		}
 	}
 	return ""
+}
+
+// onEntry reports whether something that can be moved or deleted is meant.
+func (s *Screen) onEntry() bool {
+	if s.list.MarkedCount() > 0 {
+		return true
+	}
+	e, ok := s.list.Cursor()
+	return ok && e.Name != ".."
 }
 
 // Update implements ui.Screen.
@@ -147,8 +193,24 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		return s.listed(m)
 	case previewMsg:
 		return s.previewed(m)
-	case transferMsg:
-		return s.transferred(m)
+	case arrivedMsg:
+		return s.arrived(m)
+	case changedMsg:
+		return s.changed(m)
+	case foundMsg:
+		return s.found(m)
+	case goMsg:
+		if m.owner == s {
+			return s.load(path.Dir(m.path), path.Base(m.path))
+		}
+	case diffMsg:
+		return s.diffed(m)
+	case prefsMsg:
+		if m.owner == s && m.err != nil {
+			return ui.Toast(ui.ToastWarn, "the choice is not kept: "+present.CleanMax(m.err.Error(), 200))
+		}
+	case editReadyMsg, editLeftMsg, editJudgedMsg, editSavedMsg, editFailedMsg:
+		return s.editStep(m)
 	case tea.KeyPressMsg, tea.PasteMsg:
 		return s.typed(msg)
 	case tea.MouseMsg:
@@ -173,7 +235,15 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.NavBack:
-		if s.filter != "" {
+		switch {
+		case s.lookingFor != "":
+			s.stopSearch()
+			s.lookingFor = ""
+			return nil
+		case s.list.Ranging() || s.list.MarkedCount() > 0:
+			s.list.ClearMarks()
+			return nil
+		case s.filter != "":
 			s.setFilter("")
 			return nil
 		}
@@ -185,14 +255,39 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 	case keymap.FilesHome:
 		return s.load("", "")
 	case keymap.FilesHidden:
-		s.hidden = !s.hidden
+		s.opts.Prefs.hideDots = !s.opts.Prefs.hideDots
 		s.refilter()
+		return tea.Batch(s.keepPrefs(), s.look())
 	case keymap.FilesFilter:
 		s.startAsk(askFilter, "filter: ", s.filter)
 	case keymap.FilesDownload:
-		if e, ok := s.list.Cursor(); ok {
-			s.startAsk(askDownload, "save as: ", localName(e.Name))
+		switch list := s.targets(); len(list) {
+		case 0:
+		case 1:
+			s.startAsk(askDownload, "save as: ", localName(list[0].Name))
+		default:
+			s.startAsk(askDownload, "save "+strconv.Itoa(len(list))+" into: ", ".")
 		}
+	case keymap.FilesRename:
+		if e, ok := s.list.Cursor(); ok {
+			s.startAsk(askRename, "rename to: ", e.Name)
+		}
+	case keymap.FilesMkdir:
+		s.startAsk(askMkdir, "new folder: ", "")
+	case keymap.FilesSearch:
+		s.startAsk(askSearch, "names that hold: ", "")
+	case keymap.FilesDelete:
+		return s.delete()
+	case keymap.FilesEdit:
+		return s.edit()
+	case keymap.FilesDiff:
+		return s.diff()
+	case keymap.MarkToggle:
+		if e, ok := s.list.Cursor(); ok && e.Name == ".." {
+			s.list.Move(1)
+			return nil
+		}
+		s.list.Do(a)
 	case keymap.FilesUpload:
 		s.startAsk(askUpload, "upload: ", "")
 	case keymap.FilesCopyPath:
@@ -239,13 +334,24 @@ func (s *Screen) up() tea.Cmd {
 	return s.load(path.Dir(s.cwd), path.Base(s.cwd))
 }
 
+// prefsMsg says whether a choice could be kept.
+type prefsMsg struct {
+	owner *Screen
+	err   error
+}
+
+func (s *Screen) keepPrefs() tea.Cmd {
+	file, f := s.opts.Prefs.path, prefsFile{HideDots: s.opts.Prefs.hideDots}
+	return func() tea.Msg { return prefsMsg{owner: s, err: savePrefs(file, f)} }
+}
+
 func (s *Screen) setFilter(text string) {
 	s.filter = text
 	s.refilter()
 }
 
 func (s *Screen) refilter() {
-	text, hidden := strings.ToLower(s.filter), s.hidden
+	text, hidden := strings.ToLower(s.filter), !s.opts.Prefs.hideDots
 	s.list.SetFilter(func(e client.Entry) bool {
 		if e.Name == ".." {
 			return text == ""
@@ -279,7 +385,7 @@ func (s *Screen) typed(msg tea.Msg) tea.Cmd {
 		}
 		s.ask = askNothing
 	case form.Complete:
-		if s.ask != askFilter {
+		if s.ask == askDownload || s.ask == askUpload {
 			s.input.SetValue(complete(s.opts.Dir, s.input.Value()))
 		}
 	case form.Changed:
@@ -307,6 +413,12 @@ func (s *Screen) accept() tea.Cmd {
 		cmd, err = s.download(text)
 	case askUpload:
 		cmd, err = s.upload(text)
+	case askRename:
+		cmd, err = s.rename(text)
+	case askMkdir:
+		cmd, err = s.mkdir(text)
+	case askSearch:
+		cmd = s.search(text)
 	}
 	if err != nil {
 		s.notice = present.CleanMax(err.Error(), 200)

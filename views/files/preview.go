@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +13,7 @@ import (
 	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui/logpane"
+	"abxdash/ui/textbox"
 	"abxdash/views/present"
 )
 
@@ -27,17 +26,18 @@ type preview struct {
 	path    string
 	changed time.Time
 	busy    string
-	text    textLines
+	text    textbox.Lines
 	note    string // shown instead of text
 	cut     bool
+	// hex is set for what is not text.
+	hex bool
 }
 
-// previewMsg is a file that was read.
+// previewMsg is a file that was read and made ready to be shown.
 type previewMsg struct {
 	owner *Screen
 	entry client.Entry
-	data  []byte
-	cut   bool
+	shown preview
 	err   error
 }
 
@@ -51,14 +51,20 @@ func (s *Screen) look() tea.Cmd {
 		return nil
 	}
 	if e.Type != client.FileRegular {
-		s.show(e, nil, kindNote(e), false)
+		s.show(preview{path: e.Path, changed: e.ModifiedAt, note: kindNote(e)})
 		return nil
 	}
 	s.preview.busy = e.Path
 	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
 	return func() tea.Msg {
+		m := previewMsg{owner: s, entry: e}
 		data, cut, err := head(ctx, fs, id, e.Path)
-		return previewMsg{owner: s, entry: e, data: data, cut: cut, err: err}
+		if err != nil {
+			m.err = err
+			return m
+		}
+		m.shown = render(e, data, cut)
+		return m
 	}
 }
 
@@ -76,6 +82,29 @@ func head(ctx context.Context, fs client.Files, id client.ID, path string) (data
 	return data, cut, err
 }
 
+// render makes what is shown of a file: coloured text, or numbers for what is
+// not text. It takes tens of milliseconds and runs beside the program's loop.
+func render(e client.Entry, data []byte, cut bool) preview {
+	p := preview{path: e.Path, changed: e.ModifiedAt, cut: cut}
+	switch {
+	case len(data) == 0:
+		p.note = "empty file"
+	case binary(data):
+		p.hex, p.cut = true, cut || len(data) > maxHex
+		p.text = hexLines(data)
+	default:
+		p.text = textbox.Split(textbox.Plain(string(data)))
+		first := ""
+		if len(p.text) > 0 {
+			first = p.text[0]
+		}
+		if lang, ok := languageOf(e.Name, first); ok {
+			p.text = highlight(p.text, lang)
+		}
+	}
+	return p
+}
+
 // previewed takes a file that was read and goes on with the one under the cursor.
 func (s *Screen) previewed(m previewMsg) tea.Cmd {
 	if m.owner != s {
@@ -85,26 +114,19 @@ func (s *Screen) previewed(m previewMsg) tea.Cmd {
 	if errors.Is(m.err, context.Canceled) {
 		return nil
 	}
-	switch {
-	case m.err != nil:
-		s.show(m.entry, nil, present.ErrorLine(m.err), false)
-	case len(m.data) == 0:
-		s.show(m.entry, nil, "empty file", false)
-	case binary(m.data):
-		s.show(m.entry, nil, fmt.Sprintf("binary file, %s; d downloads it", present.Size(m.entry.Size)), false)
-	default:
-		s.show(m.entry, m.data, "", m.cut)
+	if m.err != nil {
+		m.shown = preview{path: m.entry.Path, changed: m.entry.ModifiedAt, note: present.ErrorLine(m.err)}
 	}
+	s.show(m.shown)
 	return s.look()
 }
 
 // show puts a file, or a note about it, into the preview.
-func (s *Screen) show(e client.Entry, data []byte, note string, cut bool) {
-	s.preview = preview{path: e.Path, changed: e.ModifiedAt, note: note, cut: cut}
-	s.preview.text = splitLines(data)
-	s.view = logpane.New(s.env.Keys, s.preview.text)
+func (s *Screen) show(p preview) {
+	s.preview = p
+	s.view = logpane.New(s.env.Keys, p.text)
 	s.view.Do(keymap.MoveTop)
-	if note != "" && s.focus == panePreview {
+	if p.note != "" && s.focus == panePreview {
 		s.focus = paneList
 	}
 }
@@ -139,35 +161,3 @@ func binary(data []byte) bool {
 	}
 	return bad > len(data)/10
 }
-
-// textLines is a file that does not change, as lines for a log pane.
-type textLines []string
-
-func splitLines(data []byte) textLines {
-	if len(data) == 0 {
-		return nil
-	}
-	text := strings.TrimSuffix(string(data), "\n")
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		lines[i] = strings.ReplaceAll(strings.TrimSuffix(l, "\r"), "\t", "    ")
-	}
-	return lines
-}
-
-// Len implements logpane.Lines.
-func (t textLines) Len() int { return len(t) }
-
-// At implements logpane.Lines.
-func (t textLines) At(i int) (string, bool, time.Time) {
-	if i < 0 || i >= len(t) {
-		return "", false, time.Time{}
-	}
-	return t[i], false, time.Time{}
-}
-
-// Dropped implements logpane.Lines.
-func (t textLines) Dropped() int { return 0 }
-
-// Version implements logpane.Lines.
-func (t textLines) Version() uint64 { return 1 }

@@ -22,6 +22,7 @@ type listedMsg struct {
 	gen     uint64
 	dir     string
 	cursor  string
+	home    string // "" if it was not asked for
 	entries []client.Entry
 	err     error
 }
@@ -99,6 +100,7 @@ func entryName(e client.Entry) string {
 // is shown stays until the answer is there.
 func (s *Screen) load(dir, cursor string) tea.Cmd {
 	s.gen++
+	home := s.home
 	gen, ctx, fs, id := s.gen, s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
 	s.loading = dir
 	if dir == "" {
@@ -106,13 +108,16 @@ func (s *Screen) load(dir, cursor string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		m := listedMsg{owner: s, gen: gen, dir: dir, cursor: cursor}
-		if dir == "" {
+		if dir == "" || home == "" {
 			e, err := fs.Stat(ctx, id, "")
 			if err != nil {
 				m.err = err
 				return m
 			}
-			m.dir = e.Path
+			m.home = e.Path
+			if dir == "" {
+				m.dir = e.Path
+			}
 		}
 		m.entries, m.err = fs.ReadDir(ctx, id, m.dir)
 		return m
@@ -128,18 +133,24 @@ func (s *Screen) listed(m listedMsg) tea.Cmd {
 	if errors.Is(m.err, context.Canceled) {
 		return nil
 	}
+	back := s.back
+	s.back = false
 	s.err = m.err
 	if m.err != nil {
+		if back {
+			return s.load("", "") // the folder is gone by now
+		}
 		if s.cwd == "" {
 			return nil
 		}
 		return ui.Toast(ui.ToastError, present.ErrorLine(m.err))
 	}
-	if s.home == "" {
-		s.home = m.dir
+	if m.home != "" {
+		s.home = m.home
 	}
 	if m.dir != s.cwd {
 		s.filter = ""
+		s.list.ClearMarks()
 	}
 	s.cwd = m.dir
 	rows := make([]client.Entry, 0, len(m.entries)+1)
@@ -167,7 +178,13 @@ func (s *Screen) where() string {
 	if s.filter != "" {
 		out += fmt.Sprintf(" ─ /%s", present.CleanMax(s.filter, 30))
 	}
-	if s.loading != "" {
+	if n := s.list.MarkedCount(); n > 0 {
+		out += fmt.Sprintf(" ─ %d marked", n)
+	}
+	switch {
+	case s.lookingFor != "":
+		out += " ─ searching for " + present.CleanMax(s.lookingFor, 30) + " …"
+	case s.loading != "":
 		out += " ─ reading …"
 	}
 	return out

@@ -209,8 +209,11 @@ func (s *sheet) paintKeys(scr uv.Screen, r uv.Rectangle) {
 	for _, h := range []struct {
 		a    keymap.Action
 		text string
-	}{{keymap.SheetKeep, keep}, {keymap.SheetConfirm, "kill in 5 s"}, {keymap.NavBack, "back, nothing dies"}} {
+	}{{keymap.SheetKeep, keep}, {keymap.SheetConfirm, "kill in 5 s"}, {keymap.NavBack, "back, nothing dies"}, {keymap.SheetPause, "pause instead"}} {
+		if h.a == keymap.SheetPause && s.pausable() == 0 {
+			continue
+		}
 		put(present.KeyIn(keys, keymap.Sheet, h.a), t.Keys.Key)
-		put(" "+h.text+"   ", t.Keys.Help)
+		put(" "+h.text+"  ", t.Keys.Help)
 	}
 }

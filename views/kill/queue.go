@@ -38,7 +38,18 @@ type Options struct {
 	ReadOnly bool
 	// Timeout bounds one kill call; 0 means 30 s.
 	Timeout time.Duration
+	// Protected is the user's own list of protected sandboxes; may be nil.
+	Protected *present.Protected
+	// Rates are what the sheet estimates savings with.
+	Rates present.Rates
+	// State is where the history of kills is kept.
+	State present.Folder
+	// Limit is how many may be killed at once; 0 means 200.
+	Limit int
 }
+
+// usualLimit is how many sandboxes one sheet may kill.
+const usualLimit = 200
 
 // Queue is the kill queue. It is a ui.Background and a ui.Staker: it shows the
 // sheet for each KillRequestMsg, and quitting while something is pending asks.
@@ -71,7 +82,10 @@ const (
 )
 
 type job struct {
-	sb       client.Sandbox
+	sb client.Sandbox
+	// stray and shells are as the sheet showed them.
+	stray    []string
+	shells   int
 	state    jobState
 	attempts int
 	waited   bool
@@ -95,6 +109,9 @@ func New(opt Options) *Queue {
 	if opt.Timeout <= 0 {
 		opt.Timeout = killTimeout
 	}
+	if opt.Limit <= 0 {
+		opt.Limit = usualLimit
+	}
 	return &Queue{opt: opt, shells: map[present.Key]int{}, pausedUntil: map[string]time.Time{}}
 }
 
@@ -115,6 +132,13 @@ func (q *Queue) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if msg.Action == keymap.AppUndo || msg.Action == keymap.ShellUndo {
 			return q.undo()
 		}
+		if msg.Action == keymap.AppKills {
+			return q.showHistory(), true
+		}
+	case pauseMsg:
+		return q.pause(msg.targets), false
+	case pausedMsg:
+		return q.paused(msg), false
 	case present.ShellCountMsg:
 		q.shells[msg.Key] = msg.N
 	case present.KillRequestMsg:
@@ -153,7 +177,10 @@ func (q *Queue) request(targets []present.KillTarget) tea.Cmd {
 	if len(open) == 0 {
 		return ui.Toast(ui.ToastInfo, "already being killed")
 	}
-	return ui.Cmd(ui.OverlayMsg{Overlay: newSheet(open, q.shells, q.opt.Owner)})
+	if len(open) > q.opt.Limit {
+		return ui.Toast(ui.ToastWarn, fmt.Sprintf("%d sandboxes are more than the %d that one kill may take: narrow the choice with a filter", len(open), q.opt.Limit))
+	}
+	return ui.Cmd(ui.OverlayMsg{Overlay: newSheet(open, q.shells, q.opt)})
 }
 
 // find returns the unfinished job for a sandbox, or nil.
@@ -174,7 +201,7 @@ func (q *Queue) confirmed(targets []present.KillTarget) tea.Cmd {
 	b := &batch{at: q.now.Add(Grace)}
 	for _, t := range targets {
 		if q.find(present.KeyOf(t.Sandbox)) == nil {
-			b.jobs = append(b.jobs, &job{sb: t.Sandbox})
+			b.jobs = append(b.jobs, &job{sb: t.Sandbox, stray: t.Stray, shells: q.shells[present.KeyOf(t.Sandbox)]})
 		}
 	}
 	if len(b.jobs) == 0 {
@@ -315,7 +342,7 @@ func (q *Queue) finish() tea.Cmd {
 			}
 		}
 		level, text := b.summary()
-		cmds = append(cmds, ui.Cmd(done), ui.Toast(level, text))
+		cmds = append(cmds, ui.Cmd(done), ui.Toast(level, text), q.record(b))
 	}
 	q.batches = kept
 	return tea.Batch(cmds...)

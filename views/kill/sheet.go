@@ -35,8 +35,10 @@ type line struct {
 	present.KillTarget
 	group  group
 	shells int
-	keep   bool
-	gone   bool
+	// protected is by its own tag or by the user's list; pausable what p can stop.
+	protected, pausable bool
+	keep                bool
+	gone                bool
 }
 
 func (l *line) dies() bool { return !l.keep && !l.gone }
@@ -45,7 +47,7 @@ func (l *line) dies() bool { return !l.keep && !l.gone }
 // enter does nothing, esc is always safe.
 type sheet struct {
 	env   ui.Env
-	owner present.Owner
+	opt   Options
 	lines []line
 	// cursor and top are positions in lines.
 	cursor, top int
@@ -54,10 +56,13 @@ type sheet struct {
 	nudge bool
 }
 
-func newSheet(targets []present.KillTarget, shells map[present.Key]int, owner present.Owner) *sheet {
-	s := &sheet{owner: owner}
+func newSheet(targets []present.KillTarget, shells map[present.Key]int, opt Options) *sheet {
+	s := &sheet{opt: opt}
 	for _, t := range targets {
-		l := line{KillTarget: t, shells: shells[present.KeyOf(t.Sandbox)]}
+		l := line{KillTarget: t, shells: shells[present.KeyOf(t.Sandbox)], protected: opt.Protected.Of(t.Sandbox)}
+		if p := opt.Providers.Get(t.Sandbox.Provider); p != nil {
+			l.pausable = t.Sandbox.Running() && p.Capabilities().Has(client.CapPause)
+		}
 		l.group = groupOf(&l)
 		s.lines = append(s.lines, l)
 	}
@@ -67,7 +72,7 @@ func newSheet(targets []present.KillTarget, shells map[present.Key]int, owner pr
 
 func groupOf(l *line) group {
 	switch {
-	case client.Protected(l.Sandbox):
+	case l.protected:
 		return groupProtected
 	case l.shells > 0:
 		return groupAttached
@@ -123,8 +128,8 @@ func (s *sheet) Captures() bool { return s.needsCount() }
 
 // Disabled implements ui.Disabler.
 func (s *sheet) Disabled(a keymap.Action) string {
-	if a == keymap.SheetPause {
-		return "pausing from here is not offered yet"
+	if a == keymap.SheetPause && s.pausable() == 0 {
+		return "none of these runs on a provider that can pause"
 	}
 	return ""
 }
@@ -187,6 +192,8 @@ func (s *sheet) act(a keymap.Action) tea.Cmd {
 		return s.confirm()
 	case keymap.SheetKeep:
 		s.toggle()
+	case keymap.SheetPause:
+		return s.pauseInstead()
 	case keymap.NavBack:
 		return ui.Cmd(ui.CloseOverlayMsg{Overlay: s})
 	case keymap.MoveUp:
@@ -235,6 +242,32 @@ func (s *sheet) confirm() tea.Cmd {
 	return tea.Sequence(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Cmd(msg))
 }
 
+// pausable is how many of those that would die can be paused instead.
+func (s *sheet) pausable() int {
+	n := 0
+	for i := range s.lines {
+		if s.lines[i].dies() && s.lines[i].pausable {
+			n++
+		}
+	}
+	return n
+}
+
+// pauseInstead stops what can be paused and kills nothing: pausing keeps the
+// sandbox's state and can be taken back, so it asks no further.
+func (s *sheet) pauseInstead() tea.Cmd {
+	msg := pauseMsg{}
+	for i := range s.lines {
+		if l := &s.lines[i]; l.dies() && l.pausable {
+			msg.targets = append(msg.targets, l.KillTarget)
+		}
+	}
+	if len(msg.targets) == 0 {
+		return nil
+	}
+	return tea.Sequence(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Cmd(msg))
+}
+
 // gone marks targets that vanished meanwhile; if none is left, the sheet says so and closes.
 func (s *sheet) gone(keys []present.Key) tea.Cmd {
 	hit := false
@@ -276,7 +309,7 @@ func (s *sheet) note(l *line) string {
 	if l.gone {
 		return "no longer exists"
 	}
-	if client.Protected(l.Sandbox) {
+	if l.protected {
 		parts = append(parts, "PROTECTED")
 	}
 	if l.shells > 0 {
@@ -284,7 +317,7 @@ func (s *sheet) note(l *line) string {
 	}
 	if len(l.Stray) > 0 {
 		parts = append(parts, strings.Join(l.Stray, ", "))
-	} else if who := s.owner.Column(l.Sandbox); who != "me" {
+	} else if who := s.opt.Owner.Column(l.Sandbox); who != "me" {
 		parts = append(parts, "owner "+who)
 	}
 	if now := s.env.Now(); len(parts) == 0 {
@@ -318,6 +351,7 @@ func (s *sheet) totals() string {
 	if cpu > 0 || mem > 0 {
 		out = fmt.Sprintf("frees: %s vCPU, %s", present.CPU(cpu), present.Memory(mem))
 	}
+	out += s.savings()
 	for _, g := range []struct {
 		g    group
 		word string
@@ -327,6 +361,34 @@ func (s *sheet) totals() string {
 		}
 	}
 	return out
+}
+
+// savings words what the kill saves as far as rates are known, "" if nothing.
+func (s *sheet) savings() string {
+	var hourly, left float64
+	open := false
+	for i := range s.lines {
+		l := &s.lines[i]
+		if !l.dies() {
+			continue
+		}
+		h, _ := s.opt.Rates.Hourly(l.Sandbox)
+		hourly += h
+		v, ok := s.opt.Rates.ToCome(l.Sandbox, s.env.Now())
+		left += v
+		open = open || h > 0 && !ok
+	}
+	if hourly == 0 {
+		return ""
+	}
+	out := ", " + present.Money(hourly) + "/h"
+	switch {
+	case open && left > 0:
+		out += ", saves " + present.Money(left) + " and more"
+	case left > 0:
+		out += ", saves " + present.Money(left)
+	}
+	return out + " (" + s.opt.Rates.Label() + ")"
 }
 
 // prompt is the last but one line: what has to be typed, or nothing.

@@ -14,6 +14,9 @@ type Row struct {
 	Now   time.Time
 	Stray []string
 	Owner Owner
+	Rates Rates
+	// IdleFor is how long it has used next to no CPU, 0 if that is not known.
+	IdleFor time.Duration
 }
 
 // Column is one column of the list, on screen and in `abxdash ls` alike.
@@ -39,7 +42,10 @@ func Columns() []Column {
 		{Key: "memory", Title: "MEM", Right: true, Value: func(r Row) string { return Memory(r.Sandbox.MemoryMB) }},
 		{Key: "age", Title: "AGE", Right: true, Value: func(r Row) string { return Age(r.Sandbox.StartedAt, r.Now) }},
 		{Key: "ttl", Title: "TTL", Right: true, Value: func(r Row) string { return TTL(r.Sandbox, r.Now) }},
-		{Key: "cost", Title: "$/H", Right: true, Value: func(r Row) string { return Cost(r.Sandbox) }},
+		{Key: "cost", Title: "$/H", Right: true, Value: func(r Row) string { return r.Rates.Cost(r.Sandbox) }},
+		{Key: "spent", Title: "SPENT", Right: true, Value: func(r Row) string { return MoneyOr(r.Rates.Spent(r.Sandbox, r.Now)) }},
+		{Key: "projected", Title: "TO END", Right: true, Value: func(r Row) string { return MoneyOr(r.Rates.Projected(r.Sandbox, r.Now)) }},
+		{Key: "isolation", Title: "ISOLATION", Value: func(r Row) string { return IsolationWord(r.Sandbox) }},
 		{Key: "owner", Title: "OWNER", Value: func(r Row) string { return r.Owner.Column(r.Sandbox) }},
 		{Key: "stray", Title: "STRAY", Value: func(r Row) string { return strings.Join(r.Stray, "; ") }},
 	}

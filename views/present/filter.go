@@ -20,7 +20,7 @@ import (
 //	app=web      metadata; app= means the key is there, a trailing * any rest
 //	state:paused provider:local template:base owner:anna id:i4d name:web
 //	stray        only those with a stray reason
-//	ttl<5m age>1h
+//	ttl<5m age>1h idle>30m
 type Filter struct {
 	text  string
 	terms []term
@@ -101,7 +101,7 @@ func parseTerm(w string) (func(*FilterRow) bool, error) {
 	case len(w) > 2 && w[0] == '/' && w[len(w)-1] == '/':
 		return pattern(w[1 : len(w)-1])
 	}
-	for _, name := range []string{"ttl", "age"} {
+	for _, name := range []string{"ttl", "age", "idle"} {
 		rest, ok := strings.CutPrefix(w, name)
 		if ok && rest != "" && (rest[0] == '<' || rest[0] == '>') {
 			return compare(name, rest[0] == '<', rest[1:])
@@ -132,6 +132,8 @@ func field(name string) func(*FilterRow) string {
 		return func(r *FilterRow) string {
 			return r.Sandbox.Metadata[client.MetaOwner] + "\n" + r.Owner.Column(r.Sandbox)
 		}
+	case "isolation":
+		return func(r *FilterRow) string { return string(r.Sandbox.Isolation) }
 	case "id":
 		return func(r *FilterRow) string { return string(r.Sandbox.ID) }
 	case "name":
@@ -155,8 +157,11 @@ func compare(name string, less bool, value string) (func(*FilterRow) bool, error
 		return nil, fmt.Errorf("%s needs a duration such as 5m", name)
 	}
 	of := ageOf
-	if name == "ttl" {
+	switch name {
+	case "ttl":
 		of = ttlOf
+	case "idle":
+		of = func(r *FilterRow) (time.Duration, bool) { return r.IdleFor, r.IdleFor > 0 }
 	}
 	return func(r *FilterRow) bool {
 		v, ok := of(r)

@@ -58,14 +58,14 @@ func Age(started, now time.Time) string {
 
 // TTL words the remaining lifetime of s; now is server time (see [Clock]). It
 // is never negative and never counts down from centuries: an end in the past
-// is "expired", none is "—", a far-away one "∞", one that is not a time "?".
+// is "expired", none or a past one of a paused sandbox is "—", a far-away one "∞", one that is not a time "?".
 // The last five minutes count in minutes and seconds.
 func TTL(s client.Sandbox, now time.Time) string {
 	left, kind := Left(s, now)
 	// A second that has begun counts whole: "1h" right after asking for an hour.
 	left = (left + time.Second - 1).Truncate(time.Second)
 	switch {
-	case kind == client.EndUnset:
+	case kind == client.EndUnset, left <= 0 && s.State == client.StatePaused: // its time stands still
 		return TTLUnset
 	case kind == client.EndNever:
 		return TTLNever

@@ -51,6 +51,15 @@ func StateWord(s client.Sandbox) string {
 	return CleanMax(string(s.State), 40)
 }
 
+// IsolationWord is the level that separates s from the machine, "—" where the
+// provider does not say; clean.
+func IsolationWord(s client.Sandbox) string {
+	if s.Isolation == "" || s.Isolation == client.IsolationProvider {
+		return TTLUnset
+	}
+	return CleanMax(string(s.Isolation), 20)
+}
+
 // Template is the template's name, "—" for none; clean.
 func Template(s client.Sandbox) string {
 	switch {

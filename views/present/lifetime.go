@@ -11,7 +11,7 @@ import (
 // ExtendStep is what one press of the extend key adds.
 const ExtendStep = 30 * time.Minute
 
-// Extended is the result of [Extend].
+// Extended is the result of [Extend], and of the other changes of a lifetime or a state.
 type Extended struct {
 	Key Key
 	// Before is the sandbox as it was shown, After as the provider reports it

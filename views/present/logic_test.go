@@ -39,6 +39,13 @@ func TestStrayReasons(t *testing.T) {
 		{"stuck", client.Sandbox{State: "pausing", ExpiresAt: end, Metadata: owned()}, StrayInfo{StateSince: now.Add(-time.Hour)}, []string{"stuck in pausing for 1h"}},
 		{"pausing since unknown", client.Sandbox{State: "pausing", StartedAt: now.Add(-time.Hour), ExpiresAt: end, Metadata: owned()}, StrayInfo{}, nil},
 		{"never started", client.Sandbox{State: "starting", StartedAt: now.Add(-time.Hour), ExpiresAt: end, Metadata: owned()}, StrayInfo{}, []string{"stuck in starting for 1h"}},
+		{"idle", client.Sandbox{State: client.StateRunning, ExpiresAt: end, Metadata: owned()}, StrayInfo{IdleFor: 38 * time.Minute}, []string{"idle for 38m"}},
+		{"idle but attached", client.Sandbox{State: client.StateRunning, ExpiresAt: end, Metadata: owned()}, StrayInfo{IdleFor: 38 * time.Minute, Attached: true}, nil},
+		{"idle within the rules", client.Sandbox{State: client.StateRunning, ExpiresAt: end, Metadata: owned()}, StrayInfo{IdleFor: 38 * time.Minute, Rules: StrayRules{Idle: time.Hour}}, nil},
+		{"idle switched off", client.Sandbox{State: client.StateRunning, ExpiresAt: end, Metadata: owned()}, StrayInfo{IdleFor: 38 * time.Hour, Rules: StrayRules{Idle: -1}}, nil},
+		{"renewed for ever", client.Sandbox{ExpiresAt: end, Metadata: owned()}, StrayInfo{Renewed: 30, RenewedOver: 7 * time.Hour}, []string{"its end was moved on 30 times in 7h"}},
+		{"renewed in a burst", client.Sandbox{ExpiresAt: end, Metadata: owned()}, StrayInfo{Renewed: 30, RenewedOver: time.Hour}, nil},
+		{"stuck by a stricter rule", client.Sandbox{State: "pausing", ExpiresAt: end, Metadata: owned()}, StrayInfo{StateSince: now.Add(-2 * time.Minute), Rules: StrayRules{Stuck: time.Minute}}, []string{"stuck in pausing for 2m"}},
 		{"odd state rests", client.Sandbox{State: "CheckpointReady", ExpiresAt: end, Metadata: owned()}, StrayInfo{StateSince: now.Add(-time.Hour)}, nil},
 	} {
 		c.in.Now = now

@@ -28,6 +28,9 @@ const (
 	TabOutput   Tab = "output"
 	TabFiles    Tab = "files"
 	TabShell    Tab = "shell"
+	TabPorts    Tab = "ports"
+	TabMetrics  Tab = "metrics"
+	TabLogs     Tab = "logs"
 )
 
 // SandboxParams opens the sandbox screen on one of its tabs.
@@ -37,7 +40,11 @@ type SandboxParams struct {
 }
 
 // ShellParams opens a shell in a sandbox.
-type ShellParams struct{ Sandbox client.Sandbox }
+type ShellParams struct {
+	Sandbox client.Sandbox
+	// Raw hands the whole terminal to the shell as soon as it runs.
+	Raw bool
+}
 
 // OpenSandbox goes into s on the given tab.
 func OpenSandbox(s client.Sandbox, t Tab) tea.Cmd {
@@ -46,6 +53,11 @@ func OpenSandbox(s client.Sandbox, t Tab) tea.Cmd {
 
 // OpenShell attaches a shell in s; detaching comes back here.
 func OpenShell(s client.Sandbox) tea.Cmd { return ui.Open(RouteShell, ShellParams{Sandbox: s}) }
+
+// OpenRawShell hands the whole terminal to a shell in s; detaching comes back here.
+func OpenRawShell(s client.Sandbox) tea.Cmd {
+	return ui.Open(RouteShell, ShellParams{Sandbox: s, Raw: true})
+}
 
 // KillTarget is one sandbox to be reviewed for killing.
 type KillTarget struct {
@@ -113,6 +125,12 @@ type (
 		At  time.Time
 		Err error
 	}
+	// BroadcastMsg asks to run one shell line in many sandboxes, those of this
+	// moment. Without a line it is asked for first.
+	BroadcastMsg struct {
+		Targets []client.Sandbox
+		Line    string
+	}
 	// RefreshMsg asks for a fresh list now; Provider "" means all.
 	RefreshMsg struct{ Provider string }
 	// ShellCountMsg says how many shells of this dashboard are open in a sandbox.
@@ -121,3 +139,9 @@ type (
 		N   int
 	}
 )
+
+// RouteReplay takes ReplayParams: the player of a recorded shell.
+const RouteReplay ui.Route = "replay"
+
+// ReplayParams names a recording.
+type ReplayParams struct{ Path string }

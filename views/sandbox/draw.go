@@ -69,9 +69,15 @@ func (s *Screen) drawIdentity(scr uv.Screen, row uv.Rectangle) {
 	draw.Text(scr, x+used, row.Min.Y, w-used, rest, t.Text.Dim)
 }
 
+// drawTabs shows the tabs; where they do not fit, the others by number only, so
+// that the one shown is always named.
 func (s *Screen) drawTabs(scr uv.Screen, row uv.Rectangle) {
 	t := s.env.Theme
 	x := row.Min.X
+	all := 0
+	for _, tb := range s.tabs {
+		all += ansi.StringWidth(tb.Title) + 5
+	}
 	for i := range s.tabs {
 		tb := &s.tabs[i]
 		st := t.Bar.Tab
@@ -82,6 +88,10 @@ func (s *Screen) drawTabs(scr uv.Screen, row uv.Rectangle) {
 			st = t.Bar.TabDisabled
 		}
 		label := fmt.Sprintf(" %d %s ", i+1, tb.Title)
+		if all-1 > row.Dx() && i != s.active {
+			label = fmt.Sprintf(" %d ", i+1)
+		}
+		tb.spot = uv.Rectangle{}
 		n := draw.Text(scr, x, row.Min.Y, row.Max.X-x, label, st)
 		tb.spot = uv.Rect(x, row.Min.Y, n, 1)
 		x += n + 1

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -18,22 +19,33 @@ import (
 // lowTime is the remaining time from which it is shown as a warning.
 const lowTime = 5 * time.Minute
 
-// overview shows every fact the provider gave.
+// overview shows every fact the provider gave, what happened here, and the
+// processes that run.
 type overview struct {
-	env ui.Env
-	sb  client.Sandbox
-	top int
+	opts   Options
+	env    ui.Env
+	cancel context.CancelFunc
+	sb     client.Sandbox
+	top    int
 	// shown is how many lines there were and how many fitted, for scrolling.
 	lines, shown int
+
+	procs   processes
+	visible bool
+	blurred bool
 }
 
-func newOverview(s client.Sandbox) ui.Screen { return &overview{sb: s} }
+func newOverview(o Options, s client.Sandbox) ui.Screen { return &overview{opts: o, sb: s} }
 
 // Init implements ui.Screen.
-func (o *overview) Init(env ui.Env) tea.Cmd { o.env = env; return nil }
+func (o *overview) Init(env ui.Env) tea.Cmd {
+	env.Ctx, o.cancel = context.WithCancel(env.Ctx)
+	o.env = env
+	return nil
+}
 
 // Close implements ui.Screen.
-func (o *overview) Close() {}
+func (o *overview) Close() { o.cancel() }
 
 // Title implements ui.Screen.
 func (o *overview) Title() string { return "Overview" }
@@ -50,6 +62,19 @@ func (o *overview) Update(msg tea.Msg) tea.Cmd {
 		if present.KeyOf(m.Sandbox) == present.KeyOf(o.sb) {
 			o.sb = m.Sandbox.Clone()
 		}
+	case present.TabShownMsg:
+		o.visible = true
+		return o.ask()
+	case present.TabHiddenMsg:
+		o.visible = false
+	case ui.FocusMsg:
+		o.blurred = !m.Focused
+	case ui.TickMsg:
+		return o.tick(m.Now)
+	case processesMsg:
+		if m.owner == o {
+			o.procs.take(m)
+		}
 	case tea.MouseWheelMsg:
 		switch m.Button {
 		case tea.MouseWheelUp:
@@ -63,6 +88,8 @@ func (o *overview) Update(msg tea.Msg) tea.Cmd {
 			return ui.Cmd(ui.BackMsg{})
 		case keymap.ListOpen:
 			return nil
+		case keymap.AppRefresh:
+			return o.ask()
 		case keymap.MoveUp:
 			o.scroll(-1)
 		case keymap.MoveDown:
@@ -109,8 +136,10 @@ func (o *overview) facts() []fact {
 		fact{name: "ends", value: o.ends(now), style: n},
 		fact{name: "size", value: present.CPU(s.CPU) + " vCPU, " + present.Memory(s.MemoryMB) + " memory, " + present.Memory(s.DiskMB) + " disk", style: n},
 		fact{name: "agent", value: orDash(present.Clean(s.EnvdVersion)), style: n},
-		fact{heading: true, name: "Metadata"},
 	)
+	out = append(out, o.happened()...)
+	out = append(out, o.running()...)
+	out = append(out, fact{heading: true, name: "Metadata"})
 	if len(s.Metadata) == 0 {
 		out = append(out, fact{value: "none", style: t.Text.Dim})
 	}

@@ -36,6 +36,8 @@ type Tab struct {
 // Options is what main hands in.
 type Options struct {
 	Provider client.Provider
+	// Journal is what happened so far; it may be nil.
+	Journal *Journal
 	// Tabs follow the overview.
 	Tabs []Tab
 	// ReadOnly refuses everything that changes the sandbox, with this reason.
@@ -79,7 +81,9 @@ type gotMsg struct {
 // New makes the screen for p.
 func New(o Options, p present.SandboxParams) *Screen {
 	s := &Screen{opts: o, sb: p.Sandbox.Clone()}
-	s.tabs = append(s.tabs, tab{Tab: Tab{ID: present.TabOverview, Title: "Overview", New: newOverview}})
+	s.tabs = append(s.tabs, tab{Tab: Tab{ID: present.TabOverview, Title: "Overview", New: func(sb client.Sandbox) ui.Screen {
+		return newOverview(o, sb)
+	}}})
 	for _, t := range o.Tabs {
 		s.tabs = append(s.tabs, tab{Tab: t})
 	}
@@ -317,6 +321,14 @@ func (s *Screen) act(m ui.ActionMsg) tea.Cmd {
 		return s.step(-1)
 	case keymap.SandboxShell:
 		return s.showID(present.TabShell)
+	case keymap.SandboxAttach:
+		if why := s.missingID(present.TabShell); why != "" {
+			return ui.Toast(ui.ToastWarn, why)
+		}
+		if s.tabs[s.active].ID == present.TabShell {
+			return s.tabs[s.active].screen.Update(m)
+		}
+		return present.OpenRawShell(s.sb.Clone())
 	case keymap.SandboxFiles:
 		return s.showID(present.TabFiles)
 	case keymap.SandboxLogs:
@@ -330,6 +342,8 @@ func (s *Screen) act(m ui.ActionMsg) tea.Cmd {
 		return ui.Cmd(present.KillRequestMsg{Targets: []present.KillTarget{{Sandbox: s.sb}}})
 	case keymap.SandboxExtend:
 		return s.extend()
+	case keymap.SandboxRaw:
+		return s.raw()
 	case keymap.SandboxCopyID:
 		return tea.Batch(tea.SetClipboard(string(s.sb.ID)), ui.Toast(ui.ToastOK, "copied "+present.Clean(string(s.sb.ID))))
 	case keymap.AppRefresh:
@@ -382,17 +396,18 @@ func (s *Screen) show(i int) tea.Cmd {
 	if why := s.missing(s.tabs[i].Tab); why != "" {
 		return ui.Toast(ui.ToastWarn, why)
 	}
+	var hidden tea.Cmd
+	if old := s.tabs[s.active].screen; old != nil && i != s.active {
+		hidden = old.Update(present.TabHiddenMsg{})
+	}
 	s.active = i
 	t := &s.tabs[i]
 	if t.screen != nil {
-		return t.screen.Update(ShownMsg{})
+		return tea.Batch(hidden, t.screen.Update(present.TabShownMsg{}))
 	}
 	t.screen = t.New(s.sb)
-	return tea.Batch(t.screen.Init(s.env), t.screen.Update(ShownMsg{}))
+	return tea.Batch(hidden, t.screen.Init(s.env), t.screen.Update(present.TabShownMsg{}))
 }
-
-// ShownMsg tells a tab that it is the one shown from now on.
-type ShownMsg struct{}
 
 func (s *Screen) tabAt(x, y int) (int, bool) {
 	for i, t := range s.tabs {

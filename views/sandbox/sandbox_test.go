@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"go.uber.org/goleak"
 
 	"abxdash/client"
@@ -16,6 +17,9 @@ import (
 	"abxdash/ui/uitest"
 	"abxdash/views/exec"
 	"abxdash/views/files"
+	"abxdash/views/logs"
+	"abxdash/views/metrics"
+	"abxdash/views/ports"
 	"abxdash/views/present"
 	"abxdash/views/sandbox"
 	"abxdash/views/shell"
@@ -29,6 +33,16 @@ type world struct {
 	fake *fake.Provider
 	id   client.ID
 	dir  string
+	// shells are the shells of this dashboard.
+	shells *shell.Manager
+	// params opens the screen again.
+	params any
+}
+
+// reopen leaves the sandbox screen and comes back.
+func (w *world) reopen() {
+	w.Send(ui.BackMsg{})
+	w.Send(ui.OpenMsg{Route: present.RouteSandbox, Params: ui.Params{Value: w.params}})
 }
 
 type setup struct {
@@ -37,6 +51,16 @@ type setup struct {
 	options  fake.Options
 	readOnly string
 	w, h     int
+	// wrap puts something around the fake that the screens talk to.
+	wrap func(*fake.Provider) client.Provider
+	// edit stands in for the user's editor.
+	edit func(path string) error
+	// prefs is a file of kept choices, "" for none.
+	prefs string
+	// twice puts the sandbox screen on top of another one, so that it can be left.
+	twice bool
+	// openURL stands in for the user's browser.
+	openURL func(string) error
 }
 
 func open(t *testing.T, s setup) *world {
@@ -52,9 +76,15 @@ func open(t *testing.T, s setup) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close) // ends what still runs in it
-	providers := present.Providers{p}
+	var provider client.Provider = p
+	if s.wrap != nil {
+		provider = s.wrap(p)
+	}
+	providers := present.Providers{provider}
 	dir := t.TempDir()
-	shells, commands := shell.NewManager(providers), exec.NewManager(providers)
+	shells, commands, transfers := shell.NewManager(providers), exec.NewManager(providers), files.NewTransfers()
+	forwards, journal := ports.NewManager(), sandbox.NewJournal()
+	prefs := files.LoadPrefs(s.prefs)
 	if s.w == 0 {
 		s.w, s.h = 120, 40
 	}
@@ -63,24 +93,42 @@ func open(t *testing.T, s setup) *world {
 	}
 	opts := ui.Options{
 		Start: present.RouteSandbox, StartParams: ui.Params{Value: present.SandboxParams{Sandbox: sb, Tab: s.tab}},
-		Background: []ui.Background{shells, commands},
+		Background: []ui.Background{shells, commands, transfers, forwards, journal},
 		Routes: map[ui.Route]func(ui.Params) ui.Screen{
 			present.RouteSandbox: func(v ui.Params) ui.Screen {
-				return sandbox.New(sandbox.Options{Provider: p, ReadOnly: s.readOnly, Tabs: []sandbox.Tab{
+				return sandbox.New(sandbox.Options{Provider: provider, Journal: journal, ReadOnly: s.readOnly, Tabs: []sandbox.Tab{
 					{ID: present.TabOutput, Title: "Output", Needs: client.CapCommands, New: func(sb client.Sandbox) ui.Screen {
 						return exec.New(exec.Options{Manager: commands, Dir: dir, ReadOnly: s.readOnly}, sb)
 					}},
 					{ID: present.TabFiles, Title: "Files", Needs: client.CapFiles, New: func(sb client.Sandbox) ui.Screen {
-						return files.New(files.Options{Provider: p, Dir: dir, ReadOnly: s.readOnly}, sb)
+						return files.New(files.Options{
+							Provider: provider, Transfers: transfers, Dir: dir, ReadOnly: s.readOnly, Prefs: prefs,
+							RunEditor: func(path string, left func(error) tea.Msg) tea.Cmd {
+								return func() tea.Msg { return left(s.edit(path)) }
+							},
+						}, sb)
 					}},
 					{ID: present.TabShell, Title: "Shell", Needs: client.CapPTY, New: func(sb client.Sandbox) ui.Screen {
 						return shell.New(shell.Options{Manager: shells}, sb)
+					}},
+					{ID: present.TabPorts, Title: "Ports", Needs: client.CapCommands, New: func(sb client.Sandbox) ui.Screen {
+						return ports.New(ports.Options{Provider: provider, Manager: forwards, OpenURL: s.openURL}, sb)
+					}},
+					{ID: present.TabMetrics, Title: "Metrics", Needs: client.CapMetrics, New: func(sb client.Sandbox) ui.Screen {
+						return metrics.New(metrics.Options{Provider: provider}, sb)
+					}},
+					{ID: present.TabLogs, Title: "Logs", Needs: client.CapLogs, New: func(sb client.Sandbox) ui.Screen {
+						return logs.New(logs.Options{Provider: provider, Dir: dir}, sb)
 					}},
 				}}, v.Value.(present.SandboxParams))
 			},
 		},
 	}
-	return &world{Driver: uitest.StartStreams(t, opts, s.w, s.h), fake: p, id: id, dir: dir}
+	w := &world{Driver: uitest.StartStreams(t, opts, s.w, s.h), fake: p, id: id, dir: dir, shells: shells, params: opts.StartParams.Value}
+	if s.twice {
+		w.Send(ui.OpenMsg{Route: present.RouteSandbox, Params: opts.StartParams})
+	}
+	return w
 }
 
 // changed fails if looking has changed anything.
@@ -126,7 +174,7 @@ func TestOutputStopsACommand(t *testing.T) {
 	w.Type("echo started; sleep 1000")
 	w.Keys("enter")
 	w.UntilShows("running")
-	w.Until("the first line", func() bool { return strings.Count(w.Text(), "started") >= 2 })
+	w.Until("the first line", func() bool { return strings.Count(w.Text(), "started") >= 3 })
 	w.Keys("ctrl+c")
 	w.UntilShows("SIGTERM")
 	w.UntilShows("ended (SIGTERM)")
@@ -188,7 +236,7 @@ func TestFilesUpload(t *testing.T) {
 	w.Keys("tab enter")
 	w.UntilShows("uploaded")
 	w.UntilShows("report-long.txt")
-	if got := w.changed(); len(got) != 1 || !strings.Contains(got[0], "report-long.txt") {
+	if got := w.changed(); len(got) != 2 || !strings.HasPrefix(got[0], "put ") || !strings.HasPrefix(got[1], "rename ") {
 		t.Errorf("calls that change something: %v", got)
 	}
 	w.Keys("u")
@@ -270,7 +318,10 @@ func TestMissingCapabilityIsExplained(t *testing.T) {
 func TestEverySizeEveryTab(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {20, 5}, {5, 20}, {40, 10}, {60, 16}, {80, 24}} {
 		w := open(t, setup{w: size[0], h: size[1]})
-		w.Keys("1 2 esc 3 4 ctrl+] d")
+		w.Keys("1 2 esc 3 4")
+		// A shell that is still starting when the test ends would be left alone.
+		w.Until("the shell", func() bool { return len(w.shells.Survives()) > 0 })
+		w.Keys("ctrl+] d 5 6 7 1")
 		w.Send(ui.TickMsg{})
 	}
 }

@@ -19,6 +19,7 @@ func gone(err error) bool { return errors.Is(err, client.ErrNotFound) }
 func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
 	if key := sortKey(msg.Action); key != "" {
 		s.table.SortBy(key)
+		s.keepSort()
 		return nil
 	}
 	switch msg.Action {
@@ -27,7 +28,15 @@ func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
 		clear(s.leftover)
 	}
 	if s.table.Do(msg.Action) {
+		if msg.Action == keymap.SortReverse {
+			s.keepSort()
+		}
 		return nil
+	}
+	if takesNames(msg.Action) && msg.Arg != "" {
+		if err := s.goTo(msg.Arg); err != nil {
+			return ui.Toast(ui.ToastWarn, err.Error())
+		}
 	}
 	switch msg.Action {
 	case keymap.NavBack:
@@ -43,17 +52,85 @@ func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
 		s.pane = min(2, s.pane+1)
 	case keymap.PaneShrink:
 		s.pane = max(0, s.pane-1)
+	case keymap.ListColumns:
+		return ui.OpenOverlay(newColumnsBox(s.columnKeys(), s.usualColumns()))
+	case keymap.ListViews:
+		return s.goView(msg.Arg)
+	case keymap.ListSaveView:
+		return s.saveView(msg.Arg)
+	case keymap.ListDeleteView:
+		return s.deleteView(msg.Arg)
+	default:
+		return s.actOnBoxes(msg)
+	}
+	return nil
+}
+
+// actOnBoxes carries out what means sandboxes.
+func (s *Screen) actOnBoxes(msg ui.ActionMsg) tea.Cmd {
+	switch msg.Action {
 	case keymap.KillStrays:
 		return s.killStrays()
 	case keymap.SandboxKill:
 		return s.kill(s.targets())
 	case keymap.SandboxExtend:
-		return s.extend()
+		return s.extend(msg.Arg)
+	case keymap.SandboxSetTTL:
+		return s.setTTL(msg.Arg)
+	case keymap.SandboxPause, keymap.SandboxResume:
+		return s.pauseResume(msg.Action == keymap.SandboxPause)
+	case keymap.SandboxProtect:
+		return s.protect()
 	case keymap.SandboxCopyID:
 		return s.copyIDs()
-	default:
-		return s.goInto(msg.Action)
+	case keymap.AppCopyCommand:
+		return s.copyCommand()
+	case keymap.ListBroadcast:
+		return s.broadcast(msg.Arg)
+	case keymap.SandboxRun:
+		if s.table.MarkedCount() > 0 || s.table.Ranging() || msg.Arg != "" {
+			return s.broadcast(msg.Arg)
+		}
 	}
+	return s.goInto(msg.Action)
+}
+
+// takesNames reports whether what follows a ":" command names a sandbox.
+func takesNames(a keymap.Action) bool {
+	switch a {
+	case keymap.ListOpen, keymap.SandboxDetail, keymap.SandboxRaw, keymap.SandboxLogs, keymap.SandboxFiles, keymap.SandboxShell,
+		keymap.SandboxKill, keymap.SandboxPause, keymap.SandboxResume, keymap.SandboxProtect, keymap.SandboxCopyID:
+		return true
+	default:
+		return false
+	}
+}
+
+// goTo puts the cursor on the one row that text names, and clears marks, so
+// that the action means that row alone.
+func (s *Screen) goTo(text string) error {
+	var exact, prefix []*entry
+	for _, e := range s.store.entries() {
+		switch id := string(e.sb.ID); {
+		case e.id == text, id == text, e.sb.Name == text:
+			exact = append(exact, e)
+		case strings.HasPrefix(id, text):
+			prefix = append(prefix, e)
+		}
+	}
+	found := exact
+	if len(found) == 0 {
+		found = prefix
+	}
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("no sandbox here is called %s", present.CleanMax(text, 40))
+	case len(found) > 1:
+		return fmt.Errorf("%s fits %d sandboxes; give more of the id", present.CleanMax(text, 40), len(found))
+	case !s.table.SetCursor(found[0].id):
+		return fmt.Errorf("the filter hides %s", present.Label(found[0].sb))
+	}
+	s.table.ClearMarks()
 	return nil
 }
 
@@ -72,6 +149,16 @@ func sortKey(a keymap.Action) string {
 		return "state"
 	case keymap.SortProvider:
 		return "provider"
+	case keymap.SortCPU:
+		return "cpu"
+	case keymap.SortMemory:
+		return "memory"
+	case keymap.SortOwner:
+		return "owner"
+	case keymap.SortTemplate:
+		return "template"
+	case keymap.SortIsolation:
+		return "isolation"
 	default:
 		return ""
 	}
@@ -87,7 +174,9 @@ func (s *Screen) goInto(a keymap.Action) tea.Cmd {
 	case keymap.SandboxFiles:
 		return s.open(present.TabFiles)
 	case keymap.SandboxShell:
-		return s.shell()
+		return s.shell(present.OpenShell)
+	case keymap.SandboxAttach:
+		return s.shell(present.OpenRawShell)
 	}
 	return nil
 }
@@ -137,7 +226,7 @@ func (s *Screen) open(tab present.Tab) tea.Cmd {
 
 // shell attaches. A state in which that may not work is said first; the same
 // key again goes on.
-func (s *Screen) shell() tea.Cmd {
+func (s *Screen) shell(open func(client.Sandbox) tea.Cmd) tea.Cmd {
 	e := s.current()
 	if e == nil {
 		return nil
@@ -148,7 +237,7 @@ func (s *Screen) shell() tea.Cmd {
 			present.StateWord(e.sb), present.KeyIn(s.env.Keys, keymap.Sandbox, keymap.SandboxShell)))
 	}
 	s.asked = ""
-	return present.OpenShell(e.sb.Clone())
+	return open(e.sb.Clone())
 }
 
 // kill asks for the review sheet with copies of the targets.
@@ -197,8 +286,6 @@ func (s *Screen) copyIDs() tea.Cmd {
 // Disabled implements ui.Disabler.
 func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
-	case keymap.SandboxPause, keymap.SandboxResume:
-		return "pausing is not offered yet"
 	case keymap.KillStrays:
 		if s.counts.stray == 0 {
 			return "there are no strays"
@@ -226,11 +313,13 @@ func (s *Screen) Disabled(a keymap.Action) string {
 func needs(a keymap.Action) (need client.Capability, ok bool) {
 	switch a {
 	case keymap.ListOpen, keymap.SandboxDetail, keymap.SandboxRaw, keymap.SandboxLogs,
-		keymap.SandboxKill, keymap.SandboxExtend, keymap.SandboxCopyID:
+		keymap.SandboxKill, keymap.SandboxExtend, keymap.SandboxSetTTL, keymap.SandboxCopyID, keymap.SandboxProtect:
 		return "", true
+	case keymap.SandboxPause, keymap.SandboxResume:
+		return client.CapPause, true
 	case keymap.SandboxShell:
 		return client.CapPTY, true
-	case keymap.SandboxRun:
+	case keymap.SandboxRun, keymap.ListBroadcast:
 		return client.CapCommands, true
 	case keymap.SandboxFiles:
 		return client.CapFiles, true

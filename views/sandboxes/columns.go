@@ -3,6 +3,7 @@ package sandboxes
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/theme"
+	"abxdash/ui/spark"
 	"abxdash/ui/table"
 	"abxdash/views/present"
 )
@@ -28,9 +30,76 @@ const (
 // gaugeCells is the width of the lifetime gauge.
 const gaugeCells = 4
 
-// columns of the table. The first keeps room for a whole id; from the last
-// priority on they give way to narrow windows.
+// columnInfo is every column in its usual order, for choosing.
+func columnInfo() []columnChoice {
+	return []columnChoice{
+		{key: "name", title: "NAME/ID", help: "name, else id; always shown"},
+		{key: "provider", title: "PROVIDER", help: "where it runs"},
+		{key: "template", title: "TEMPLATE", help: "what it was made of"},
+		{key: "state", title: "STATE", help: "as the provider says, and how long idle"},
+		{key: "isolation", title: "ISOLATION", help: "what separates it from the machine"},
+		{key: "cpu", title: "CPU", help: "use where it is measured, else vCPUs"},
+		{key: "memory", title: "MEM", help: "use where it is measured, else size"},
+		{key: "age", title: "AGE", help: "since its start"},
+		{key: "ttl", title: "TTL", help: "time left"},
+		{key: "cost", title: "$/H", help: "price per hour, estimate"},
+		{key: "spent", title: "SPENT", help: "cost so far, estimate"},
+		{key: "projected", title: "TO END", help: "cost when it ends by itself, estimate"},
+		{key: "owner", title: "OWNER", help: "who made it"},
+		{key: "id", title: "ID", help: "the id, beside a name"},
+		{key: "stray", title: "STRAY", help: "why it looks forgotten"},
+	}
+}
+
+// usualColumns are shown to whoever has not chosen. Isolation is among them
+// while it says anything: for sandboxes on this machine.
+func (s *Screen) usualColumns() []string {
+	out := []string{"name", "provider", "template", "state"}
+	if s.shape.isolated {
+		out = append(out, "isolation")
+	}
+	return append(out, "cpu", "memory", "age", "ttl", "cost", "owner")
+}
+
+// columnKeys are the columns to show. A list without identities would be
+// useless, so the name is always there.
+func (s *Screen) columnKeys() []string {
+	keys := s.view.Columns
+	if len(keys) == 0 {
+		return s.usualColumns()
+	}
+	if !slices.Contains(keys, "name") {
+		keys = append([]string{"name"}, keys...)
+	}
+	return keys
+}
+
+// columns of the table, in the order of the view; the badge goes with the name.
+// Those not shown are still there to sort by.
 func (s *Screen) columns() []table.Column[*entry] {
+	var out []table.Column[*entry]
+	for _, k := range s.columnKeys() {
+		c, ok := s.column(k)
+		if !ok {
+			continue
+		}
+		out = append(out, c)
+		if k == "name" {
+			out = append(out, table.Column[*entry]{Key: "badge", Title: "", Min: 1, Cell: s.badgeCell})
+		}
+	}
+	for _, info := range columnInfo() {
+		if c, ok := s.column(info.key); ok && !slices.ContainsFunc(out, func(c table.Column[*entry]) bool { return c.Key == info.key }) {
+			c.Hidden = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// column describes one column. From the last priority on they give way to
+// narrow windows; the name keeps room for a whole id.
+func (s *Screen) column(key string) (table.Column[*entry], bool) {
 	text := func(f func(*entry) string) func(*entry, int) []table.Span {
 		return func(e *entry, _ int) []table.Span { return s.span(f(e), uv.Style{}) }
 	}
@@ -42,23 +111,160 @@ func (s *Screen) columns() []table.Column[*entry] {
 	}
 	provider := func(e *entry) string { return present.Clean(e.sb.Provider) }
 	template := func(e *entry) string { return present.Template(e.sb) }
-	state := func(e *entry) string { return string(e.sb.State) }
-	name := idCells
-	if s.narrow {
-		name = 10
+	owner := func(e *entry) string { return s.opt.Owner.Column(e.sb) }
+	rates := s.opt.Rates
+	money := func(f func(client.Sandbox, time.Time) (float64, bool)) (cell func(*entry) string, compare func(a, b *entry) int) {
+		return func(e *entry) string { return present.MoneyOr(f(e.sb, s.at(e))) },
+			func(a, b *entry) int {
+				x, xok := f(a.sb, s.at(a))
+				y, yok := f(b.sb, s.at(b))
+				return compareKnown(x, xok, y, yok)
+			}
 	}
-	return []table.Column[*entry]{
-		{Key: "name", Title: "NAME/ID", Min: name, Max: 48, Weight: 4, ElideMiddle: true, Cell: s.nameCell, Compare: byText(func(e *entry) string { return strings.ToLower(present.Label(e.sb)) })},
-		{Key: "badge", Title: "", Min: 1, Cell: s.badgeCell},
-		{Key: "provider", Title: "PROVIDER", Max: 18, Weight: 1, Priority: 2, Cell: dim(provider), Compare: byText(provider)},
-		{Key: "template", Title: "TEMPLATE", Max: 24, Weight: 2, Priority: 3, Cell: text(template), Compare: byText(template)},
-		{Key: "state", Title: "STATE", Min: 9, Max: 24, Weight: 1, Cell: s.stateCell, Compare: byText(state)},
-		{Key: "cpu", Title: "CPU", Priority: 4, Align: table.Right, Cell: dim(func(e *entry) string { return present.CPU(e.sb.CPU) }), Compare: func(a, b *entry) int { return cmp.Compare(a.sb.CPU, b.sb.CPU) }},
-		{Key: "memory", Title: "MEM", Priority: 5, Align: table.Right, Cell: dim(func(e *entry) string { return present.Memory(e.sb.MemoryMB) }), Compare: func(a, b *entry) int { return cmp.Compare(a.sb.MemoryMB, b.sb.MemoryMB) }},
-		{Key: "age", Title: "AGE", Min: 5, Priority: 1, Align: table.Right, Cell: text(func(e *entry) string { return present.Age(e.sb.StartedAt, s.at(e)) }), Compare: func(a, b *entry) int { return b.sb.StartedAt.Compare(a.sb.StartedAt) }},
-		{Key: "ttl", Title: "TTL", Min: 7, Max: 12, Weight: 3, Align: table.Right, Cell: s.ttlCell, Compare: s.compareTTL},
-		{Key: "cost", Title: "$/H", Min: 4, Priority: 6, Align: table.Right, Cell: dim(func(e *entry) string { return present.Cost(e.sb) }), Compare: compareCost},
-		{Key: "owner", Title: "OWNER", Max: 16, Weight: 1, Priority: 7, Cell: dim(func(e *entry) string { return s.opt.Owner.Column(e.sb) }), Compare: byText(func(e *entry) string { return s.opt.Owner.Column(e.sb) })},
+	hourly := func(sb client.Sandbox, _ time.Time) (float64, bool) { return rates.Hourly(sb) }
+	col := table.Column[*entry]{Key: key}
+	for _, c := range columnInfo() {
+		if c.key == key {
+			col.Title = c.title
+		}
+	}
+	switch key {
+	case "name":
+		col.Min, col.Max, col.Weight, col.ElideMiddle = idCells, 48, 4, true
+		if s.narrow {
+			col.Min = 10
+		}
+		col.Cell = s.nameCell
+		col.Compare = byText(func(e *entry) string { return strings.ToLower(present.Label(e.sb)) })
+	case "id":
+		col.Min, col.Priority, col.ElideMiddle = 8, 9, true
+		col.Max, col.Weight = idCells, 1
+		id := func(e *entry) string { return present.Clean(string(e.sb.ID)) }
+		col.Cell, col.Compare = dim(id), byText(id)
+	case "provider":
+		col.Max, col.Weight, col.Priority = 18, 1, 2
+		col.Cell, col.Compare = dim(provider), byText(provider)
+	case "template":
+		col.Max, col.Weight, col.Priority = 24, 2, 3
+		col.Cell, col.Compare = text(template), byText(template)
+	case "state":
+		col.Min, col.Max, col.Weight = 9, 24, 1
+		col.Cell, col.Compare = s.stateCell, s.compareState
+	case "isolation":
+		col.Max, col.Weight, col.Priority = 16, 1, 4
+		col.Cell = s.isolationCell
+		col.Compare = byText(func(e *entry) string { return present.IsolationWord(e.sb) })
+	case "cpu":
+		col.Min, col.Priority, col.Align = 4, 5, table.Right
+		if s.shape.measured {
+			col.Min, col.Max, col.Weight = 8, 14, 1
+		}
+		col.Cell, col.Compare = s.cpuCell, compareCPU
+	case "memory":
+		col.Priority, col.Align = 6, table.Right
+		col.Cell, col.Compare = dim(memoryText), func(a, b *entry) int { return cmp.Compare(memoryOf(a), memoryOf(b)) }
+	case "age":
+		col.Min, col.Priority, col.Align = 5, 1, table.Right
+		col.Cell = text(func(e *entry) string { return present.Age(e.sb.StartedAt, s.at(e)) })
+		col.Compare = func(a, b *entry) int { return b.sb.StartedAt.Compare(a.sb.StartedAt) }
+	case "ttl":
+		col.Min, col.Max, col.Weight, col.Align = 7, 12, 12, table.Right
+		col.Cell, col.Compare = s.ttlCell, s.compareTTL
+	case "cost", "spent", "projected":
+		f := map[string]func(client.Sandbox, time.Time) (float64, bool){"cost": hourly, "spent": rates.Spent, "projected": rates.Projected}[key]
+		cell, compare := money(f)
+		col.Min, col.Priority, col.Align = 5, 7, table.Right
+		if key != "cost" {
+			col.Min = 6
+		}
+		col.Cell, col.Compare = dim(cell), compare
+	case "owner":
+		col.Max, col.Weight, col.Priority = 16, 1, 8
+		col.Cell, col.Compare = dim(owner), byText(owner)
+	case "stray":
+		why := func(e *entry) string { return strings.Join(e.stray, ", ") }
+		col.Max, col.Weight, col.Priority = 60, 2, 9
+		col.Cell, col.Compare = dim(why), byText(why)
+	default:
+		return col, false
+	}
+	return col, true
+}
+
+// isolationCell shortens the one long word where there is no room for it.
+func (s *Screen) isolationCell(e *entry, width int) []table.Span {
+	word := present.IsolationWord(e.sb)
+	if e.sb.Isolation == client.IsolationLandlock && width < len(word) {
+		word = "landlock"
+	}
+	st := s.env.Theme.Text.Dim
+	if e.sb.Isolation == client.IsolationProcess || e.sb.Isolation == client.IsolationLandlock {
+		// The weak levels are worth a look.
+		st = s.env.Theme.Text.Warn
+	}
+	return s.span(word, st)
+}
+
+// cpuCell is "▂▃▅ 41%" where the use is measured, else the number of vCPUs.
+func (s *Screen) cpuCell(e *entry, width int) []table.Span {
+	t := s.env.Theme
+	if e.use == nil || len(e.use.cpu) == 0 {
+		return s.span(present.CPU(e.sb.CPU), t.Text.Dim)
+	}
+	percent := fmt.Sprintf("%3.0f%%", e.use.cpu[len(e.use.cpu)-1])
+	out := s.span("", t.Text.Info)[:0]
+	if room := width - len(percent) - 1; room >= 3 {
+		line := spark.Line(e.use.cpu, 100, min(room, sparkMax), t)
+		out = append(out, table.Span{Text: line, Style: t.Text.Info}, table.Span{Text: " "})
+	}
+	s.spans = append(out, table.Span{Text: percent})
+	return s.spans
+}
+
+// memoryOf is the memory in use where it is measured, else the size, in bytes.
+func memoryOf(e *entry) int64 {
+	if e.use != nil && e.use.mem > 0 {
+		return e.use.mem
+	}
+	return e.sb.MemoryMB << 20
+}
+
+func memoryText(e *entry) string {
+	if n := memoryOf(e); n > 0 {
+		return present.Size(n)
+	}
+	return present.TTLUnset
+}
+
+// compareCPU puts what is measured first, by use, then by size.
+func compareCPU(a, b *entry) int {
+	of := func(e *entry) (float64, bool) {
+		if e.use == nil || len(e.use.cpu) == 0 {
+			return 0, false
+		}
+		return e.use.cpu[len(e.use.cpu)-1], true
+	}
+	x, xok := of(a)
+	y, yok := of(b)
+	return cmp.Or(compareKnown(x, xok, y, yok), cmp.Compare(a.sb.CPU, b.sb.CPU))
+}
+
+// compareState keeps equal states together, the idle ones by how long.
+func (s *Screen) compareState(a, b *entry) int {
+	return cmp.Or(strings.Compare(string(a.sb.State), string(b.sb.State)), cmp.Compare(a.idleFor(s.at(a)), b.idleFor(s.at(b))))
+}
+
+// compareKnown puts what is not known last.
+func compareKnown(x float64, xok bool, y float64, yok bool) int {
+	switch {
+	case xok && yok:
+		return cmp.Compare(x, y)
+	case xok:
+		return -1
+	case yok:
+		return 1
+	default:
+		return 0
 	}
 }
 
@@ -85,7 +291,7 @@ func (s *Screen) badgeCell(e *entry, _ int) []table.Span {
 	t := s.env.Theme
 	left, kind := present.Left(e.sb, s.at(e))
 	switch {
-	case client.Protected(e.sb):
+	case s.store.opt.Protected.Of(e.sb):
 		return s.span(t.Symbol.Lock, t.Text.Info)
 	case len(e.stray) > 0:
 		return s.span(t.Symbol.Stray, t.Text.Warn)
@@ -104,6 +310,9 @@ func (s *Screen) stateCell(e *entry, width int) []table.Span {
 	}
 	word := present.StateWord(e.sb)
 	st := t.State(word)
+	if idle := e.idleFor(s.at(e)); idle >= idleShown {
+		st, word = t.State("idle"), "idle "+present.Duration(idle)
+	}
 	out := s.span(st.Symbol, st.Style)
 	return append(out, table.Span{Text: " ", Style: st.Style}, table.Span{Text: word, Style: st.Style})
 }
@@ -174,21 +383,6 @@ func (s *Screen) compareTTL(a, b *entry) int {
 	return cmp.Compare(al, bl)
 }
 
-func compareCost(a, b *entry) int {
-	x, xok := present.HourlyCost(a.sb)
-	y, yok := present.HourlyCost(b.sb)
-	switch {
-	case xok && yok:
-		return cmp.Compare(x, y)
-	case xok:
-		return -1
-	case yok:
-		return 1
-	default:
-		return 0
-	}
-}
-
 // rowVersion changes when a row would be painted differently: by a change of
 // the row, of its provider's health, or of what its times say.
 func (s *Screen) rowVersion(e *entry) uint64 {
@@ -200,6 +394,9 @@ func (s *Screen) rowVersion(e *entry) uint64 {
 	v = mix(v, bucket(age, time.Minute))
 	if left, kind := present.Left(e.sb, now); kind == client.EndAt {
 		v = mix(v, bucket(left, lowTTL))
+	}
+	if idle := e.idleFor(now); idle >= idleShown {
+		v = mix(v, int64(idle/time.Minute))
 	}
 	if e.kill != killNone {
 		v = mix(v, s.store.now.Unix())

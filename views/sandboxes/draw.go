@@ -2,8 +2,10 @@ package sandboxes
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
@@ -55,6 +57,7 @@ func layout(area uv.Rectangle, notices, pane int) parts {
 // Draw implements ui.Screen.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	s.sync()
+	s.drawn = true
 	if area.Dx() <= 0 || area.Dy() <= 0 {
 		return nil
 	}
@@ -72,6 +75,31 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	cur := s.drawFrame(scr, p.frame)
 	s.drawPreview(scr, p.preview)
 	return cur
+}
+
+// Signature implements ui.Timed: it changes with what time changes in the rows
+// on screen, in the chips and in the notices.
+func (s *Screen) Signature() uint64 {
+	s.drawn = true
+	h := fnv.New64a()
+	for _, e := range s.table.Visible() {
+		v := s.rowVersion(e)
+		h.Write([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24), byte(v >> 32), byte(v >> 40), byte(v >> 48), byte(v >> 56)})
+	}
+	for _, src := range s.store.sources {
+		text, level := src.chip(s.store.now)
+		fmt.Fprint(h, text)
+		h.Write([]byte{byte(level)})
+	}
+	for _, n := range s.notices() {
+		fmt.Fprint(h, n.text)
+	}
+	if e := s.current(); e != nil {
+		for _, l := range s.previewLines(e) {
+			fmt.Fprint(h, l.text)
+		}
+	}
+	return h.Sum64()
 }
 
 // drawSummary paints banner, provider chips and, at the right, the counts.
@@ -114,6 +142,9 @@ func (s *Screen) countText() string {
 	parts = append(parts, fmt.Sprintf("%d%s running", s.counts.running, more))
 	if s.counts.stray > 0 {
 		parts = append(parts, fmt.Sprintf("%d%s stray", s.counts.stray, more))
+	}
+	if s.counts.hourly > 0 {
+		parts = append(parts, "~"+present.Money(s.counts.hourly)+"/h")
 	}
 	return strings.Join(parts, "  ")
 }
@@ -185,6 +216,9 @@ func (s *Screen) drawFrame(scr uv.Screen, r uv.Rectangle) *tea.Cursor {
 // frameTitle is "Sandboxes", with what is filtered.
 func (s *Screen) frameTitle() string {
 	out := s.Title()
+	if s.view.Name != "" {
+		out += " " + s.env.Theme.Symbol.H + " " + present.Clean(s.view.Name)
+	}
 	if f := s.filter.String(); f != "" {
 		out += " " + s.env.Theme.Symbol.H + " /" + present.CleanMax(f, 60)
 	}
@@ -206,6 +240,9 @@ func (s *Screen) drawFrameInfo(scr uv.Screen, r uv.Rectangle) {
 	default:
 		bits = append(bits, fmt.Sprintf("%d", total))
 	}
+	if at := s.cachedAt(); !at.IsZero() {
+		bits = append(bits, "as of "+asOf(at, s.store.now))
+	}
 	if n := s.table.MarkedCount(); n > 0 {
 		bits = append(bits, fmt.Sprintf("%d marked", n))
 	}
@@ -225,6 +262,18 @@ func (s *Screen) drawFrameInfo(scr uv.Screen, r uv.Rectangle) {
 	if room := r.Dx() - ansi.StringWidth(s.frameTitle()) - 8; w <= room {
 		draw.Text(scr, r.Max.X-w-2, r.Min.Y, w, text, t.Text.Dim)
 	}
+}
+
+// cachedAt is the time of the oldest remembered list that still stands in for
+// an answer, zero if none does.
+func (s *Screen) cachedAt() time.Time {
+	var at time.Time
+	for _, src := range s.store.sources {
+		if !src.loaded && !src.cachedAt.IsZero() && (at.IsZero() || src.cachedAt.Before(at)) {
+			at = src.cachedAt
+		}
+	}
+	return at
 }
 
 func (s *Screen) anyIncomplete() bool {
@@ -354,10 +403,30 @@ func (s *Screen) previewLines(e *entry) []styledLine {
 		times += "   TTL " + present.TTL(sb, now)
 	}
 	add(t.Text.Normal, times+"   owner "+s.opt.Owner.Column(sb))
+	if text := s.costLine(e); text != "" {
+		add(t.Text.Dim, text)
+	}
 	if meta := metaLine(sb.Metadata); meta != "" {
 		add(t.Text.Dim, meta)
 	}
 	return out
+}
+
+// costLine words what e costs, "" where no rate is known or it is free.
+func (s *Screen) costLine(e *entry) string {
+	r, now := s.opt.Rates, s.at(e)
+	h, ok := r.Hourly(e.sb)
+	if !ok || h == 0 {
+		return ""
+	}
+	out := present.Money(h) + "/h"
+	if v, ok := r.Spent(e.sb, now); ok {
+		out += "   " + present.Money(v) + " so far"
+	}
+	if v, ok := r.Projected(e.sb, now); ok {
+		out += "   " + present.Money(v) + " by its end"
+	}
+	return out + "   (" + r.Label() + ")"
 }
 
 // metaLine is "meta app=web run=812", our own tags left out, in the order of the keys.

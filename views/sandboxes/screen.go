@@ -5,6 +5,7 @@ package sandboxes
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,6 +22,12 @@ import (
 type Options struct {
 	Providers present.Providers
 	Owner     present.Owner
+	// Rates are what cost is estimated with.
+	Rates present.Rates
+	// Protected is the user's own list of protected sandboxes; may be nil.
+	Protected *present.Protected
+	// State is where views and the last session are remembered.
+	State present.Folder
 	// ReadOnly refuses whatever would change a sandbox.
 	ReadOnly bool
 	// CreateIn is the provider that n creates in, for the hint of an empty list.
@@ -48,8 +55,10 @@ type Screen struct {
 	history   []string
 	filterErr string
 
-	// want is a row that the cursor goes to once it is there.
-	want string
+	// want is a row that the cursor goes to once it is there; restoring is set
+	// while that is the row of the last run.
+	want      string
+	restoring bool
 	// leftover are marks that a failed kill left; see targets.
 	leftover map[string]bool
 	// asked is the row whose odd state was warned about.
@@ -62,12 +71,28 @@ type Screen struct {
 	// settled is set once the cursor is where the user or the first lists put it.
 	settled bool
 	spans   []table.Span // scratch for the cell being formatted
+	// view is what is looked at, without what filter, strayOnly and table say
+	// themselves; views are the saved ones.
+	view  View
+	views []View
+	shape shape
+	// notice is said once, when the list opens.
+	notice string
+	// drawn is set by Draw and Signature and taken back by each tick: without
+	// it, nobody sees the list.
+	drawn bool
+	// activeAt is the time of the last key or click, see sampleResting.
+	activeAt time.Time
 	// narrow is set while the window has no room for a whole id.
 	narrow bool
 }
 
 // counts is the summary of the header.
-type counts struct{ running, stray, total int }
+type counts struct {
+	running, stray, total int
+	// hourly is what is known to be charged an hour.
+	hourly float64
+}
 
 // New makes the list over a store that is started and stopped by the caller.
 func New(store *Store, opt Options) *Screen {
@@ -78,11 +103,18 @@ func New(store *Store, opt Options) *Screen {
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
 	s.ctx, s.cancel = context.WithCancel(env.Ctx)
-	s.table = s.newTable()
-	s.table.SetSort("age", false)
+	s.activeAt = env.Now()
+	s.restore()
+	s.shape = s.shapeNow()
+	s.show(s.view)
 	// Anything but the store's own number, so that the first sync happens.
 	s.structure = s.store.structure - 1
+	s.restoring = s.want != ""
+	s.settled = s.restoring
 	s.sync()
+	if s.notice != "" {
+		return ui.Toast(ui.ToastWarn, s.notice)
+	}
 	return nil
 }
 
@@ -95,27 +127,50 @@ func (s *Screen) newTable() *table.Table[*entry] {
 	})
 }
 
-// fit changes to columns for a narrow window and back. Place, marks, order and
-// filter go over to the new table.
+// fit changes to columns for a narrow window and back.
 func (s *Screen) fit(width int) {
-	if narrow := width < narrowBelow; narrow == s.narrow {
-		return
+	if narrow := width < narrowBelow; narrow != s.narrow {
+		s.narrow = narrow
+		s.rebuild()
 	}
-	s.narrow = !s.narrow
+}
+
+// rebuild makes the table anew for other columns. Place, marks, order and
+// filter go over to it.
+func (s *Screen) rebuild() {
 	old := s.table
 	s.table = s.newTable()
-	key, desc := old.Sort()
 	s.table.SetRows(s.store.entries())
-	s.table.SetSort(key, desc)
-	for _, e := range old.Marked() {
-		s.table.Mark(e.id, true)
+	if old != nil {
+		s.table.SetSort(old.Sort())
+		for _, e := range old.Marked() {
+			s.table.Mark(e.id, true)
+		}
+		s.table.SetCursor(old.CursorID())
 	}
-	s.table.SetCursor(old.CursorID())
 	s.applyFilter()
+}
+
+// shape is what the columns depend on beside the view: whether some row says
+// how it is isolated, and whether some use was measured.
+type shape struct{ isolated, measured bool }
+
+func (s *Screen) shapeNow() shape {
+	var out shape
+	for _, e := range s.store.entries() {
+		out.isolated = out.isolated || present.IsolationWord(e.sb) != present.TTLUnset
+		out.measured = out.measured || e.use != nil
+	}
+	return out
 }
 
 // Title implements ui.Screen; scripts may rely on it.
 func (s *Screen) Title() string { return "Sandboxes" }
+
+// WindowTitle implements ui.Titled: what runs, and what looks forgotten.
+func (s *Screen) WindowTitle() string {
+	return strings.ReplaceAll(s.countText(), "  ", ", ")
+}
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
@@ -128,8 +183,12 @@ func (s *Screen) Keys() []keymap.Context {
 // Captures implements ui.Capturer: the filter line takes raw keys.
 func (s *Screen) Captures() bool { return s.input != nil }
 
-// Close implements ui.Screen.
+// Close implements ui.Screen. It remembers the session.
 func (s *Screen) Close() {
+	if s.table != nil {
+		// A session that cannot be remembered is no reason to end badly.
+		_ = present.Save(s.opt.State, sessionFile, s.session())
+	}
 	if s.cancel != nil {
 		s.cancel()
 	}
@@ -148,12 +207,25 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case ui.ActionMsg:
-		s.settled = true
+		s.settled, s.activeAt = true, s.env.Now()
+		if s.restoring {
+			s.want, s.restoring = "", false // the user goes elsewhere
+		}
 		return s.act(msg)
+	case ui.TickMsg:
+		return s.tick()
+	case columnsMsg:
+		s.view.Columns = msg.keys
+		s.rebuild()
+		return s.remember()
+	case saveViewMsg:
+		return s.saveAs(msg.name)
+	case showViewMsg:
+		s.show(msg.view)
 	case tea.KeyPressMsg, tea.PasteMsg:
 		return s.typed(msg)
 	case tea.MouseMsg:
-		s.settled = true
+		s.settled, s.activeAt = true, s.env.Now()
 		return s.mouse(msg)
 	case ui.ThemeMsg:
 		s.env.Theme = msg.Theme
@@ -162,8 +234,14 @@ func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 		s.settled, s.want = true, present.KeyOf(msg.Sandbox).String()
 	case present.KillDoneMsg:
 		s.afterKill(msg)
-	case extendedMsg:
-		return s.extended(msg)
+	case changedMsg:
+		return s.changed(msg)
+	case notChangedMsg:
+		for _, id := range msg.ids {
+			delete(s.extending, id)
+		}
+	case ttlMsg:
+		return s.applyTTL(msg)
 	}
 	return nil
 }
@@ -177,19 +255,43 @@ func (s *Screen) sync() (hidden string) {
 	}
 	if s.structure != s.store.structure && !s.table.Ranging() {
 		s.structure = s.store.structure
-		s.table.SetRows(s.store.entries())
+		if now := s.shapeNow(); now != s.shape {
+			s.shape = now
+			s.rebuild()
+		} else {
+			s.table.SetRows(s.store.entries())
+		}
 		s.count()
 		s.settle()
 	}
 	e, ok := s.table.Get(s.want)
 	if !ok {
+		if s.restoring && s.store.allAnswered() {
+			// The row of the last run is gone.
+			s.want, s.restoring = "", false
+			s.table.Top()
+		}
 		return ""
 	}
-	if !s.table.SetCursor(s.want) {
+	if !s.table.SetCursor(s.want) && !s.restoring {
 		hidden = present.Label(e.sb)
 	}
-	s.want = ""
+	s.want, s.restoring = "", false
 	return hidden
+}
+
+// tick asks for the use of the rows on screen, as long as somebody can see them.
+func (s *Screen) tick() tea.Cmd {
+	seen := s.drawn
+	s.drawn = false
+	if !seen {
+		return nil
+	}
+	every := sampleActive
+	if s.env.Now().Sub(s.activeAt) > restAfter {
+		every = sampleResting
+	}
+	return s.store.sample(s.table.Visible(), s.current(), every)
 }
 
 // settle keeps the cursor on the first row while the first answers come in and
@@ -215,6 +317,9 @@ func (s *Screen) count() {
 		if len(e.stray) > 0 {
 			s.counts.stray++
 		}
+		if h, ok := s.opt.Rates.Hourly(e.sb); ok && e.kill != killAccepted {
+			s.counts.hourly += h
+		}
 	}
 }
 
@@ -232,7 +337,8 @@ func (s *Screen) applyFilter() {
 		if f.Empty() {
 			return true
 		}
-		r := present.NewFilterRow(present.Row{Sandbox: e.sb, Now: s.at(e), Stray: e.stray, Owner: s.opt.Owner})
+		now := s.at(e)
+		r := present.NewFilterRow(present.Row{Sandbox: e.sb, Now: now, Stray: e.stray, Owner: s.opt.Owner, IdleFor: e.idleFor(now)})
 		return f.Match(&r)
 	})
 }
@@ -276,7 +382,9 @@ func (s *Screen) editFilter() {
 
 // mouse moves, sorts, scrolls, and opens with a double click.
 func (s *Screen) mouse(msg tea.MouseMsg) tea.Cmd {
-	if s.table.Mouse(msg, s.env.Now()) == table.HitDouble {
+	hit := s.table.Mouse(msg, s.env.Now())
+	s.keepSort()
+	if hit == table.HitDouble {
 		return s.open(present.TabOverview)
 	}
 	return nil
@@ -324,49 +432,6 @@ func (s *Screen) current() *entry {
 		return e
 	}
 	return nil
-}
-
-// extendedMsg is the answer to a change of a lifetime.
-type extendedMsg struct{ present.Extended }
-
-// extend asks for more time for every target. Nothing moves on screen before
-// the provider has confirmed it.
-func (s *Screen) extend() tea.Cmd {
-	if s.opt.ReadOnly {
-		return readOnly()
-	}
-	var cmds []tea.Cmd
-	for _, e := range s.targets() {
-		p := s.opt.Providers.Get(e.sb.Provider)
-		if p == nil || s.extending[e.id] {
-			continue
-		}
-		s.extending[e.id] = true
-		sb, now, parent := e.sb.Clone(), s.at(e), s.ctx
-		cmds = append(cmds, func() tea.Msg {
-			ctx, cancel := context.WithTimeout(parent, listTimeout)
-			defer cancel()
-			return extendedMsg{present.Extend(ctx, p, sb, present.ExtendStep, now)}
-		})
-	}
-	return tea.Batch(cmds...)
-}
-
-func (s *Screen) extended(msg extendedMsg) tea.Cmd {
-	delete(s.extending, msg.Key.String())
-	name := present.Label(msg.Before)
-	if msg.Err != nil {
-		cmds := []tea.Cmd{ui.Toast(ui.ToastError, fmt.Sprintf("%s: %s", name, present.ErrorLine(msg.Err)))}
-		if gone(msg.Err) {
-			cmds = append(cmds, ui.Cmd(present.GoneMsg{Keys: []present.Key{msg.Key}}))
-		}
-		return tea.Batch(cmds...)
-	}
-	level := ui.ToastOK
-	if msg.Short {
-		level = ui.ToastWarn
-	}
-	return tea.Batch(ui.Cmd(present.UpdatedMsg{Sandbox: msg.After}), ui.Toast(level, name+": "+msg.Text))
 }
 
 func readOnly() tea.Cmd {

@@ -43,6 +43,10 @@ type source struct {
 	clock       present.Clock
 	incomplete  bool
 	note        string
+
+	cachedAt time.Time // of the remembered list that is shown until the first answer
+	sampling bool      // a call for metrics is under way
+	sampleAt time.Time // the next one is not before
 }
 
 // due reports whether a listing should start now.
@@ -101,6 +105,8 @@ func (s *source) chip(now time.Time) (text string, level chipLevel) {
 		return name + " " + string(client.CodeOf(s.err)), chipError
 	case s.inFlight && now.Sub(s.startAt) > slowAfter:
 		return name + " " + present.Duration(now.Sub(s.startAt)), chipWarn
+	case !s.loaded && !s.cachedAt.IsZero():
+		return name + " of " + asOf(s.cachedAt, now), chipIdle
 	case !s.loaded:
 		return name, chipIdle
 	default:
@@ -116,3 +122,12 @@ const (
 	chipWarn
 	chipError
 )
+
+// asOf words the time of a remembered list: the hour today, else the day too.
+func asOf(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04")
+	}
+	return at.Format("Jan 2 15:04")
+}

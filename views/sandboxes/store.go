@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +34,14 @@ type StoreOptions struct {
 	// Alive tells whether a process of this machine lives, for stray reasons;
 	// present.ProcessAlive does. nil means unknown.
 	Alive func(pid int) bool
+	// Rules are the thresholds for stray reasons.
+	Rules present.StrayRules
+	// Protected is the user's own list of protected sandboxes; may be nil.
+	Protected *present.Protected
+	// Cache is where the last list is remembered, to be shown at once at the next start.
+	Cache present.Folder
+	// Now is the clock that the age of a remembered list is measured with; nil is time.Now.
+	Now func() time.Time
 }
 
 // Store keeps the sandboxes of all providers fresh and is the one place that
@@ -55,6 +62,16 @@ type Store struct {
 	structure uint64
 	now       time.Time
 	hidden    bool // the terminal has lost the focus
+	// shells counts the open shells of this dashboard by sandbox.
+	shells map[present.Key]int
+	// savedStructure and savedAt belong to the last write of the cache.
+	savedStructure uint64
+	savedAt        time.Time
+	// told is what the user was called for, attendedAt when that was looked at last.
+	told       watchful
+	attendedAt time.Time
+	// CacheErr is why the remembered list could not be read, for the log.
+	CacheErr error
 }
 
 // killStage is how far the killing of a row has got.
@@ -86,6 +103,15 @@ type entry struct {
 	// acceptedAt is the time of the answer; seenGone is set once a list lacked the row.
 	acceptedAt time.Time
 	seenGone   bool
+
+	// cached rows are remembered from an earlier run and not confirmed yet.
+	cached bool
+	// renewed counts how often its end moved on without our doing, as far as it
+	// was seen, and when first and last.
+	renewed                   int
+	firstRenewed, lastRenewed time.Time
+	// use is nil until something was measured.
+	use *usage
 }
 
 // NewStore makes a store; it starts with Init.
@@ -93,10 +119,15 @@ func NewStore(opt StoreOptions) *Store {
 	if opt.Timeout <= 0 {
 		opt.Timeout = listTimeout
 	}
-	s := &Store{opt: opt, rows: map[present.Key]*entry{}}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	s := &Store{opt: opt, rows: map[present.Key]*entry{}, shells: map[present.Key]int{}, told: newWatchful()}
 	for _, p := range opt.Providers {
 		s.sources = append(s.sources, &source{provider: p, name: p.Name()})
 	}
+	s.now = opt.Now()
+	s.CacheErr = s.restore(s.now)
 	return s
 }
 
@@ -113,7 +144,12 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case ui.TickMsg:
 		s.now = msg.Now
 		s.dropBuried()
-		return s.startDue(), false
+		cmds := []tea.Cmd{s.startDue(), s.save()}
+		if s.now.Sub(s.attendedAt) >= attentionEvery {
+			s.attendedAt = s.now
+			cmds = append(cmds, s.attention())
+		}
+		return tea.Batch(cmds...), false
 	case ui.FocusMsg:
 		return s.focus(msg.Focused), false
 	case ui.ActionMsg:
@@ -140,6 +176,12 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 		s.killed(msg)
 	case present.KillDoneMsg:
 		return s.afterKill(msg), false
+	case sampledMsg:
+		return s.sampled(msg), false
+	case pastMsg:
+		s.remembered(msg)
+	case present.ShellCountMsg:
+		s.shells[msg.Key] = msg.N
 	}
 	return nil, false
 }
@@ -147,8 +189,12 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 // Status implements ui.Background; the list's own header tells what there is to tell.
 func (s *Store) Status() string { return "" }
 
-// Close cancels all listings.
+// Close cancels all listings and remembers the list.
 func (s *Store) Close() {
+	if s.ctx != nil && s.savedStructure != s.structure && s.anyLoaded() {
+		// A list that cannot be remembered is no reason to end badly.
+		_ = present.Save(s.opt.Cache, cacheFile, s.snapshot())
+	}
 	if s.cancel != nil {
 		s.cancel()
 	}
@@ -293,88 +339,6 @@ func (s *Store) listed(msg present.ListedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// merge brings the rows of one provider up to its list and returns those that vanished by themselves.
-func (s *Store) merge(src *source, page client.Page) (gone []present.Key) {
-	in := make(map[present.Key]bool, len(page.Sandboxes))
-	changed, moved := false, false
-	for i := range page.Sandboxes {
-		sb := page.Sandboxes[i]
-		sb.Provider = src.name
-		k := present.KeyOf(sb)
-		in[k] = true
-		isNew, differs := s.mergeOne(src, k, sb)
-		moved = moved || isNew
-		changed = changed || differs
-	}
-	for k, e := range s.rows {
-		if k.Provider != src.name || in[k] {
-			continue
-		}
-		switch {
-		case e.localSeq > src.startSeq, s.now.Sub(e.createdAt) < createdGrace:
-			// The list may not know about it yet.
-		case e.kill == killAccepted:
-			moved = moved || !e.seenGone
-			e.seenGone = true
-		default:
-			delete(s.rows, k)
-			gone = append(gone, k)
-		}
-	}
-	switch {
-	case moved || len(gone) > 0:
-		s.restructured()
-	case changed:
-		s.structure++
-	}
-	slices.SortFunc(gone, func(a, b present.Key) int { return strings.Compare(a.String(), b.String()) })
-	return gone
-}
-
-func (s *Store) mergeOne(src *source, k present.Key, sb client.Sandbox) (isNew, changed bool) {
-	e := s.rows[k]
-	if e == nil {
-		s.add(src, sb)
-		return true, false
-	}
-	if e.localSeq > src.startSeq {
-		return false, false
-	}
-	if e.sb.State != sb.State {
-		e.stateSince = s.now
-	}
-	changed = !sameRow(&e.sb, &sb)
-	e.sb = sb
-	if stray := s.strays(src, e); !slices.Equal(stray, e.stray) {
-		e.stray, changed = stray, true
-	}
-	if changed {
-		e.version++
-	}
-	return false, changed
-}
-
-func (s *Store) add(src *source, sb client.Sandbox) *entry {
-	k := present.KeyOf(sb)
-	e := &entry{id: k.String(), src: src, sb: sb, stateSince: s.now, version: 1}
-	e.stray = s.strays(src, e)
-	s.rows[k] = e
-	return e
-}
-
-// sameRow reports whether two reports of one sandbox look the same in the list.
-func sameRow(a, b *client.Sandbox) bool {
-	return a.Name == b.Name && a.Template == b.Template && a.TemplateID == b.TemplateID && a.State == b.State &&
-		a.Isolation == b.Isolation && a.StartedAt.Equal(b.StartedAt) && a.ExpiresAt.Equal(b.ExpiresAt) && a.End == b.End &&
-		a.CPU == b.CPU && a.MemoryMB == b.MemoryMB && a.DiskMB == b.DiskMB && maps.Equal(a.Metadata, b.Metadata)
-}
-
-func (s *Store) strays(src *source, e *entry) []string {
-	return present.StrayReasons(e.sb, present.StrayInfo{
-		Now: src.clock.At(s.now), Host: s.opt.Owner.Host, StateSince: src.clock.At(e.stateSince), Alive: s.opt.Alive,
-	})
-}
-
 // created puts a sandbox made here into the list at once and asks for a fresh list.
 func (s *Store) created(sb client.Sandbox) tea.Cmd {
 	src := s.source(sb.Provider)
@@ -466,8 +430,8 @@ func (s *Store) dropBuried() {
 	}
 }
 
-// stale reports whether the row's provider does not answer now.
-func (e *entry) stale() bool { return e.src.err != nil }
+// stale reports whether the row's provider does not answer now, or has not yet.
+func (e *entry) stale() bool { return e.src.err != nil || e.cached }
 
 // stuckKill reports that a kill was accepted long ago and the row is still listed.
 func (e *entry) stuckKill(now time.Time) bool {

@@ -1,66 +1,55 @@
 // Package shell attaches to shells inside sandboxes. The [Manager] owns the
 // sessions, which go on when the screen that showed them is closed; [Screen]
-// shows one of them, as a tab or over the whole window.
+// shows one or two of them, as a tab or over the whole window.
 package shell
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/client"
+	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/attach"
 	"abxdash/ui/term"
 	"abxdash/views/present"
 )
 
+// ManagerOptions are what a Manager can do beyond holding shells; the zero value works.
+type ManagerOptions struct {
+	Owner present.Owner
+	// Folder remembers the names that shells were given.
+	Folder present.Folder
+	// RecordDir is where recordings go; "" switches recording off.
+	RecordDir string
+	// OpenLink hands an address to a browser; nil copies it instead.
+	OpenLink func(target string) error
+	// Tmux says that the dashboard runs inside tmux.
+	Tmux bool
+	// ReadOnly is why no shell may be started and no lifetime changed, "" if they may.
+	ReadOnly string
+}
+
 // Manager owns all shells of this dashboard. It is a ui.Background.
 type Manager struct {
 	providers present.Providers
+	opts      ManagerOptions
 	env       ui.Env
 	cancel    context.CancelFunc
 	shells    map[present.Key][]*session
-	next      int
-}
-
-// session is one shell. It is nil-safe only where said; all fields belong to the
-// program's loop except what term.Session guards itself.
-type session struct {
-	n    int // number within the dashboard, for results that come late
-	key  present.Key
-	name string
-	// live is nil until the shell has started, and after it could not start.
-	live *term.Session
-	proc client.Process
-	// err is why it could not start.
-	err error
-	// said is set once the end has been reported.
-	said bool
-}
-
-// over reports whether there is nothing more to type into.
-func (s *session) over() bool {
-	return s.err != nil || s.live != nil && s.live.End() != nil
-}
-
-// ending words how the shell ended.
-func (s *session) ending() string {
-	if s.err != nil {
-		return "could not start: " + present.ErrorLine(s.err)
-	}
-	end := s.live.End()
-	switch {
-	case end == nil:
-		return ""
-	case errors.Is(end.Err, client.ErrNotFound):
-		return "the sandbox is gone"
-	case end.Err != nil:
-		return present.ErrorLine(end.Err)
-	}
-	return "shell ended: " + s.proc.Exit().String()
+	// looked are the sandboxes in which earlier shells were looked for.
+	looked   map[present.Key]bool
+	names    names
+	sessions *openSessions
+	// clip is what was copied last.
+	clip string
+	// graphemes is set when the real terminal measures whole clusters.
+	graphemes bool
 }
 
 // Messages of the manager.
@@ -72,11 +61,22 @@ type (
 		err  error
 	}
 	changedMsg struct{ s *session }
+	// endedMsg tells the screen that shows it that a shell has ended.
+	endedMsg struct{ s *session }
 )
 
 // NewManager makes a manager over the configured providers.
-func NewManager(p present.Providers) *Manager {
-	return &Manager{providers: p, shells: map[present.Key][]*session{}}
+func NewManager(p present.Providers) *Manager { return NewManagerWith(p, ManagerOptions{}) }
+
+// NewManagerWith makes a manager with options.
+func NewManagerWith(p present.Providers, o ManagerOptions) *Manager {
+	if o.Owner == (present.Owner{}) {
+		o.Owner = present.CurrentOwner()
+	}
+	return &Manager{
+		providers: p, opts: o, shells: map[present.Key][]*session{}, looked: map[present.Key]bool{},
+		names: loadNames(o.Folder), sessions: &openSessions{all: map[*session]*term.Session{}},
+	}
 }
 
 // Init implements ui.Background.
@@ -86,22 +86,29 @@ func (m *Manager) Init(env ui.Env) tea.Cmd {
 	return nil
 }
 
-// Close implements ui.Background: it detaches from every shell. The shells
-// themselves go on where the provider keeps them.
+// Close implements ui.Background: it detaches from every shell and ends its
+// recording. The shells themselves go on where the provider keeps them.
 func (m *Manager) Close() {
 	m.cancel()
-	for _, list := range m.shells {
-		for _, s := range list {
-			if s.live != nil {
-				_ = s.live.Close() // detaching; a failure has no consequence here
-			}
-		}
-	}
+	m.sessions.closeAll()
 	clear(m.shells)
 }
 
-// Status implements ui.Background.
-func (m *Manager) Status() string { return "" }
+// Status implements ui.Background: a recording is never out of sight.
+func (m *Manager) Status() string {
+	n := 0
+	for _, list := range m.shells {
+		for _, s := range list {
+			if s.rec.on() {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return "● rec " + present.Plural(n, "shell", "shells")
+}
 
 // Survives implements ui.Survivor.
 func (m *Manager) Survives() []string {
@@ -147,9 +154,30 @@ func (m *Manager) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.started(msg), false
 	case changedMsg:
 		return m.changed(msg.s), false
+	case foundMsg:
+		return m.found(msg), false
+	case attach.DoneMsg:
+		// The terminal was somebody else's: nothing on it can be relied upon, and
+		// the framework does not switch this mode on again.
+		if m.graphemes {
+			return tea.Sequence(tea.Raw(ansi.SetModeUnicodeCore), tea.ClearScreen), false
+		}
+		return tea.ClearScreen, false
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeUnicodeCore && msg.Value != ansi.ModeNotRecognized && msg.Value != ansi.ModePermanentlyReset {
+			m.graphemes = true
+		}
+	case recordedMsg:
+		return m.recorded(msg), false
 	case present.GoneMsg:
+		var cmds []tea.Cmd
 		for _, k := range msg.Keys {
-			m.drop(k)
+			cmds = append(cmds, m.drop(k))
+		}
+		return tea.Batch(cmds...), false
+	case ui.ActionMsg:
+		if msg.Action == keymap.RecordPlay {
+			return m.play(msg.Arg), true
 		}
 	}
 	return nil, false
@@ -161,30 +189,68 @@ const sizeWait = time.Second
 // open starts one more shell in a sandbox and returns it at once. The shell is
 // created with the first size that comes, so that its first line is not laid
 // out for a wrong one.
-func (m *Manager) open(sb client.Sandbox, sizes <-chan client.Size) (*session, tea.Cmd) {
+func (m *Manager) open(sb client.Sandbox) (*session, tea.Cmd) {
 	key := present.KeyOf(sb)
-	m.next++
-	s := &session{n: m.next, key: key, name: fmt.Sprintf("%d", len(m.shells[key])+1)}
-	m.shells[key] = append(m.shells[key], s)
-	p, ctx := m.providers.Get(key.Provider), m.env.Ctx
+	s := m.add(key, m.freeName(key))
+	p, ctx, tag, sizes := m.providers.Get(key.Provider), m.env.Ctx, present.ShellTag(m.opts.Owner, s.name), s.sizes
 	return s, func() tea.Msg {
 		if p == nil {
 			return startedMsg{s: s, err: fmt.Errorf("provider %s is not configured", key.Provider)}
 		}
-		size := client.Size{Cols: 80, Rows: 24}
-		timer := time.NewTimer(sizeWait)
-		defer timer.Stop()
-		select {
-		case size = <-sizes:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		proc, err := p.Commands().Start(ctx, key.ID, client.InteractiveShell(size))
+		size := firstSize(ctx, sizes)
+		cmd := present.ShellCommand(size, tag)
+		proc, err := p.Commands().Start(ctx, key.ID, cmd)
 		if err != nil {
 			return startedMsg{s: s, err: err}
 		}
-		live := term.NewSession(stream{proc}, size.Cols, size.Rows, term.SessionOptions{})
-		return startedMsg{s: s, live: live, proc: proc}
+		return startedMsg{s: s, live: s.begin(proc, size.Cols, size.Rows), proc: proc}
+	}
+}
+
+// firstSize waits for the size of the pane, not for long.
+func firstSize(ctx context.Context, sizes <-chan client.Size) client.Size {
+	timer := time.NewTimer(sizeWait)
+	defer timer.Stop()
+	select {
+	case size := <-sizes:
+		return size
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return client.Size{Cols: 80, Rows: 24}
+}
+
+func (m *Manager) add(key present.Key, name string) *session {
+	s := &session{key: key, name: name, sizes: make(chan client.Size, 1), rec: &recorder{}, open: m.sessions}
+	m.shells[key] = append(m.shells[key], s)
+	return s
+}
+
+// freeName is the smallest number that no shell of the sandbox is called.
+func (m *Manager) freeName(key present.Key) string {
+	for n := 1; ; n++ {
+		name, taken := strconv.Itoa(n), false
+		for _, s := range m.shells[key] {
+			taken = taken || s.name == name
+		}
+		if !taken {
+			return name
+		}
+	}
+}
+
+// rename gives a shell a name and remembers it for the next start.
+func (m *Manager) rename(s *session, name string) tea.Cmd {
+	s.name = name
+	if s.proc == nil {
+		return nil
+	}
+	save := m.names.set(s.key, s.proc.PID(), name)
+	return func() tea.Msg {
+		if err := save(); err != nil {
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the name is not remembered: " + present.ErrorLine(err)}
+		}
+		return nil
 	}
 }
 
@@ -192,10 +258,7 @@ func (m *Manager) open(sb client.Sandbox, sizes <-chan client.Size) (*session, t
 func (m *Manager) started(msg startedMsg) tea.Cmd {
 	s := msg.s
 	if !m.known(s) {
-		if msg.live != nil {
-			return func() tea.Msg { _ = msg.live.Close(); return nil }
-		}
-		return nil
+		return func() tea.Msg { s.close(); return nil }
 	}
 	s.live, s.proc, s.err = msg.live, msg.proc, msg.err
 	if s.err != nil {
@@ -214,13 +277,10 @@ func (m *Manager) changed(s *session) tea.Cmd {
 			return nil
 		}
 		s.said = true
-		return tea.Batch(ui.Cmd(endedMsg{s}), m.count(s.key))
+		return tea.Batch(ui.Cmd(endedMsg{s}), m.count(s.key), m.stopRecording(s))
 	}
 	return m.wait(s)
 }
-
-// endedMsg tells the screen that shows it that a shell has ended.
-type endedMsg struct{ s *session }
 
 func (m *Manager) wait(s *session) tea.Cmd {
 	live, ctx := s.live, m.env.Ctx
@@ -248,44 +308,24 @@ func (m *Manager) known(s *session) bool {
 // in returns the shells of a sandbox, ended ones included.
 func (m *Manager) in(k present.Key) []*session { return m.shells[k] }
 
-// forget drops an ended shell.
-func (m *Manager) forget(s *session) {
+// forget drops a shell: an ended one, or one that could not start.
+func (m *Manager) forget(s *session) tea.Cmd {
 	list := m.shells[s.key]
 	for i, x := range list {
 		if x == s {
 			m.shells[s.key] = append(list[:i:i], list[i+1:]...)
 		}
 	}
-	if s.live != nil {
-		_ = s.live.Close()
-	}
+	return func() tea.Msg { s.close(); return nil }
 }
 
 // drop forgets the shells of a sandbox that no longer exists, once they have ended themselves.
-func (m *Manager) drop(k present.Key) {
+func (m *Manager) drop(k present.Key) tea.Cmd {
+	var cmds []tea.Cmd
 	for _, s := range append([]*session(nil), m.shells[k]...) {
 		if s.over() && s.said {
-			m.forget(s)
+			cmds = append(cmds, m.forget(s))
 		}
 	}
+	return tea.Batch(cmds...)
 }
-
-// stream lets a terminal session read a process.
-type stream struct{ p client.Process }
-
-// Next implements term.Stream.
-func (s stream) Next() ([]byte, error) {
-	f, err := s.p.Next()
-	return f.Data, err
-}
-
-// Write implements term.Stream.
-func (s stream) Write(ctx context.Context, p []byte) error { return s.p.Write(ctx, p) }
-
-// Resize implements term.Stream.
-func (s stream) Resize(ctx context.Context, cols, rows int) error {
-	return s.p.Resize(ctx, client.Size{Cols: cols, Rows: rows})
-}
-
-// Close implements term.Stream.
-func (s stream) Close() error { return s.p.Close() }

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -9,9 +8,9 @@ import (
 
 	"abxdash/client"
 	"abxdash/keymap"
-	"abxdash/theme"
 	"abxdash/ui"
-	"abxdash/ui/draw"
+	"abxdash/ui/attach"
+	"abxdash/ui/form"
 	"abxdash/ui/term"
 	"abxdash/views/present"
 )
@@ -22,51 +21,90 @@ type Options struct {
 	// Whole says that the screen is a window of its own: detaching closes it.
 	// As a tab it only gives the keys back.
 	Whole bool
+	// Raw hands the whole terminal to the shell as soon as it runs; leaving it
+	// closes the screen. Only with Whole.
+	Raw bool
 }
 
-// Screen shows one shell of a sandbox at a time.
+// Screen shows one or two shells of a sandbox at a time.
 type Screen struct {
 	opts Options
 	env  ui.Env
 	sb   client.Sandbox
 
-	cur    *session
-	widget *term.Widget
-	widFor *term.Session
+	// panes are one or two, and focus is the one that is typed into.
+	panes []*pane
+	focus int
 	// released is set after detaching in a tab: keys go to the dashboard again.
 	released bool
 	// confirm is set while a sandbox that does not run has not been asked for again.
 	confirm bool
-	// sizes gets the size of the pane once for a shell that is being started.
-	sizes  chan client.Size
-	body   uv.Rectangle
+	// looking is set while earlier shells are looked for.
+	looking bool
+	// raw is set from the wish for the whole terminal until it is left.
+	raw    bool
+	expiry *present.Expiry
+	search *form.Input
+	drag   drag
 	warned time.Duration // the smallest warning given so far
 	closed bool
+	// extended is what the last extension did, and extendedAt when.
+	extended   string
+	extendedAt time.Time
+}
+
+// pane is a place on the screen that shows a session, nil before there is one.
+type pane struct {
+	s      *session
+	widget *term.Widget
+	// shown is what widget shows.
+	shown *term.Session
+	area  uv.Rectangle
 }
 
 // New makes a screen for the shells of s.
-func New(o Options, s client.Sandbox) *Screen { return &Screen{opts: o, sb: s} }
+func New(o Options, s client.Sandbox) *Screen {
+	return &Screen{opts: o, sb: s.Clone(), panes: []*pane{{}}, raw: o.Raw}
+}
 
-// Init implements ui.Screen: it shows the shell that is already there, else starts one.
+// Init implements ui.Screen: it shows the shell that is already there, else
+// joins those of an earlier run, else starts one.
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
-	for _, x := range s.opts.Manager.in(present.KeyOf(s.sb)) {
+	for _, x := range s.shells() {
 		if !x.over() {
-			s.cur = x
+			s.panes[0].s = x
 		}
 	}
-	if s.cur != nil {
+	switch {
+	case s.cur() != nil:
+		return s.rawWhenReady()
+	case s.opts.Manager.opts.ReadOnly != "":
 		return nil
-	}
-	if !s.sb.Running() {
+	case !s.sb.Running():
 		s.confirm = true
 		return nil
+	}
+	return s.first()
+}
+
+// first looks for earlier shells and starts one where there are none.
+func (s *Screen) first() tea.Cmd {
+	if cmd, ok := s.opts.Manager.look(s.sb); ok {
+		s.looking, s.confirm = true, false
+		return cmd
 	}
 	return s.start()
 }
 
 // Close implements ui.Screen. The shells go on.
-func (s *Screen) Close() { s.closed = true }
+func (s *Screen) Close() {
+	s.closed = true
+	if s.expiry != nil {
+		s.expiry.Stop()
+		s.expiry = nil
+	}
+}
 
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
@@ -76,12 +114,49 @@ func (s *Screen) Title() string {
 	return present.Label(s.sb) + " shell"
 }
 
+// shells are those of the sandbox, as tabs.
+func (s *Screen) shells() []*session { return s.opts.Manager.in(present.KeyOf(s.sb)) }
+
+// pane is the one that is typed into.
+func (s *Screen) pane() *pane { return s.panes[s.focus] }
+
+// cur is the shell that is typed into, or nil.
+func (s *Screen) cur() *session { return s.pane().s }
+
+// live is the running shell that is typed into, or nil.
+func (s *Screen) live() *term.Session {
+	if !s.cur().running() {
+		return nil
+	}
+	s.view(s.pane())
+	return s.cur().live
+}
+
+// view makes the widget of a pane show its session, nil if there is none yet.
+func (s *Screen) view(p *pane) *term.Widget {
+	if p.s == nil || p.s.live == nil {
+		return nil
+	}
+	if p.shown != p.s.live {
+		p.widget, p.shown = term.NewWidget(p.s.live.Terminal(), s.env.Theme), p.s.live
+	}
+	return p.widget
+}
+
+// browsing reports whether the text of the shell is moved through.
+func (s *Screen) browsing() bool {
+	w := s.pane().widget
+	return w != nil && s.cur() != nil && s.pane().shown == s.cur().live && (w.Browsing() || w.Scrolled() > 0)
+}
+
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
-	if s.scrolled() {
+	switch {
+	case s.search != nil:
+		return []keymap.Context{keymap.Input}
+	case s.browsing():
 		return []keymap.Context{keymap.Scrollback, keymap.Move}
-	}
-	if !s.Captures() && (s.cur == nil || s.cur.live != nil || s.cur.err != nil) {
+	case !s.Captures() && !s.looking && (s.cur() == nil || s.cur().live != nil || s.cur().err != nil):
 		// Nothing is typed into: enter attaches or starts again, esc goes back.
 		return []keymap.Context{keymap.Menu, keymap.Shell}
 	}
@@ -91,197 +166,259 @@ func (s *Screen) Keys() []keymap.Context {
 // Captures implements ui.Capturer: keys go to the shell unless it is detached,
 // ended, or being scrolled back.
 func (s *Screen) Captures() bool {
-	return !s.released && !s.confirm && s.cur != nil && !s.cur.over() && !s.scrolled()
+	if s.search != nil {
+		return true
+	}
+	return !s.released && !s.confirm && s.cur() != nil && !s.cur().over() && !s.browsing()
 }
-
-func (s *Screen) scrolled() bool { return s.widget != nil && s.widget.Scrolled() > 0 }
 
 // Disabled implements ui.Disabler.
 func (s *Screen) Disabled(a keymap.Action) string {
-	if a == keymap.ShellRecord {
-		return "recording is not there yet"
+	m := s.opts.Manager
+	switch a {
+	case keymap.ShellRecord, keymap.ShellRecordInput:
+		if m.opts.RecordDir == "" {
+			return "there is no folder for recordings"
+		}
+	case keymap.ShellNew, keymap.ShellExtend:
+		return m.opts.ReadOnly
+	case keymap.ShellPaste:
+		if m.clip == "" {
+			return "nothing was copied yet"
+		}
 	}
 	return ""
+}
+
+// Chips implements ui.Chipper: a recording is always in sight.
+func (s *Screen) Chips() []ui.Chip {
+	if s.cur() == nil {
+		return nil
+	}
+	if mark := s.cur().rec.mark(); mark != "" {
+		return []ui.Chip{{Text: mark, Level: ui.ToastError}}
+	}
+	return nil
 }
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
-	case ui.ThemeMsg:
-		s.env.Theme = m.Theme
-		if s.widget != nil {
-			s.widget.SetTheme(m.Theme)
+	case tea.KeyPressMsg:
+		return s.key(m)
+	case tea.PasteMsg:
+		if s.search != nil {
+			return s.searchKey(m)
 		}
-	case present.UpdatedMsg:
-		if present.KeyOf(m.Sandbox) == present.KeyOf(s.sb) {
-			s.sb = m.Sandbox.Clone()
-		}
+		return s.paste(m.Content)
+	case tea.MouseMsg:
+		return s.mouse(m)
+	case ui.ActionMsg:
+		return s.act(m.Action)
 	case ui.TickMsg:
 		return s.warn(m.Now)
 	case ui.FocusMsg:
 		if l := s.live(); l != nil {
 			l.Focus(m.Focused)
 		}
+	case ui.ThemeMsg:
+		s.env.Theme = m.Theme
+		for _, p := range s.panes {
+			if p.widget != nil {
+				p.widget.SetTheme(m.Theme)
+			}
+		}
+	case startedMsg:
+		return s.rawWhenReady()
+	case foundMsg:
+		return s.joined(m)
 	case endedMsg:
 		return s.ended(m.s)
-	case tea.KeyPressMsg:
-		if l := s.live(); l != nil {
-			s.widget.ScrollBottom()
-			l.Key(m)
+	case attach.DoneMsg:
+		return s.left(m)
+	}
+	s.note(msg)
+	return s.chosen(msg)
+}
+
+// chosen goes on after a box of this screen was answered.
+func (s *Screen) chosen(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case pasteMsg:
+		if m.to == s {
+			return s.pasteNow(m.text)
 		}
-	case tea.PasteMsg:
-		if l := s.live(); l != nil {
-			l.Paste(m.Content)
+	case linkMsg:
+		if m.to == s {
+			return s.openLink(m.target)
 		}
-	case tea.MouseMsg:
-		s.mouse(m)
-	case ui.ActionMsg:
-		return s.act(m.Action)
+	case openMsg:
+		if m.to == s {
+			return s.openNow(m.target)
+		}
+	case copyMsg:
+		if m.to == s {
+			return s.copy(m.text)
+		}
 	}
 	return nil
 }
 
-// live is the running shell that is shown, or nil.
-func (s *Screen) live() *term.Session {
-	if s.cur == nil || s.cur.live == nil || s.cur.over() {
-		return nil
+// note keeps the facts of the sandbox current.
+func (s *Screen) note(msg tea.Msg) {
+	key := present.KeyOf(s.sb)
+	switch m := msg.(type) {
+	case present.UpdatedMsg:
+		if present.KeyOf(m.Sandbox) == key {
+			s.sb = m.Sandbox.Clone()
+		}
+	case extendedMsg:
+		if m.key == key {
+			s.extended, s.extendedAt = m.text, s.env.Now()
+		}
+	case present.ListedMsg:
+		if m.Provider != key.Provider {
+			return
+		}
+		for _, sb := range m.Page.Sandboxes {
+			if sb.ID == key.ID {
+				sb.Provider = key.Provider
+				s.sb = sb.Clone()
+			}
+		}
 	}
-	s.sync()
-	return s.cur.live
 }
 
-// sync makes the widget show the current shell.
-func (s *Screen) sync() {
-	if s.cur == nil || s.cur.live == nil || s.widFor == s.cur.live {
-		return
+// key types into the shell, or into the search line.
+func (s *Screen) key(m tea.KeyPressMsg) tea.Cmd {
+	if s.search != nil {
+		return s.searchKey(m)
 	}
-	s.widget = term.NewWidget(s.cur.live.Terminal(), s.env.Theme)
-	s.widFor = s.cur.live
+	if l := s.live(); l != nil {
+		w := s.pane().widget
+		w.ClearSelection()
+		w.ScrollBottom()
+		l.Key(m)
+	}
+	return nil
 }
 
 func (s *Screen) start() tea.Cmd {
-	s.released, s.confirm = false, false
-	var cmd tea.Cmd
-	s.sizes = make(chan client.Size, 1)
-	s.cur, cmd = s.opts.Manager.open(s.sb, s.sizes)
-	s.widget, s.widFor = nil, nil
+	if why := s.opts.Manager.opts.ReadOnly; why != "" {
+		return ui.Toast(ui.ToastWarn, "no new shell: "+why)
+	}
+	s.released, s.confirm, s.looking = false, false, false
+	x, cmd := s.opts.Manager.open(s.sb)
+	s.show(x)
 	return cmd
 }
 
-// act carries out an action; those of the shell come after the leader key.
-func (s *Screen) act(a keymap.Action) tea.Cmd {
-	switch a {
-	case keymap.ShellDetach:
-		if s.opts.Whole {
-			return ui.Cmd(ui.BackMsg{})
+// show puts a shell into the pane that is typed into.
+func (s *Screen) show(x *session) {
+	for i, p := range s.panes {
+		if p.s == x && i != s.focus {
+			s.focus = i // it is in sight already
+			return
 		}
-		s.released = true
-	case keymap.ShellNew:
-		return s.start()
-	case keymap.ShellNext:
-		s.turn(1)
-	case keymap.ShellPrev:
-		s.turn(-1)
-	case keymap.ShellLiteral:
-		if l := s.live(); l != nil {
-			l.Send([]byte{0x1d})
-		}
-	case keymap.ShellScrollback:
-		if s.live() != nil && !s.widget.Scroll(1) {
-			return ui.Toast(ui.ToastInfo, "nothing has scrolled away yet")
-		}
-	case keymap.ShellZoom:
-		if !s.opts.Whole {
-			return ui.Open(present.RouteShell, present.ShellParams{Sandbox: s.sb})
-		}
-		return ui.Cmd(ui.BackMsg{})
-	case keymap.ShellUndo:
-		return ui.Cmd(ui.ActionMsg{Action: keymap.AppUndo})
-	case keymap.ShellHelp:
-		return ui.Cmd(ui.ActionMsg{Action: keymap.AppHelp})
-	case keymap.NavBack:
-		return s.back()
-	case keymap.MenuChoose, keymap.SandboxShell:
-		return s.again()
-	default:
-		s.scroll(a)
 	}
-	return nil
+	s.pane().s = x
 }
 
-// back leaves the scroll-back, or the screen.
-func (s *Screen) back() tea.Cmd {
-	if s.scrolled() {
-		s.widget.ScrollBottom()
+// joined takes the shells of an earlier run, or starts the first one.
+func (s *Screen) joined(m foundMsg) tea.Cmd {
+	if m.key != present.KeyOf(s.sb) || !s.looking {
 		return nil
 	}
-	if s.cur != nil && s.cur.over() && s.cur.said {
-		s.opts.Manager.forget(s.cur)
-	}
-	return ui.Cmd(ui.BackMsg{})
-}
-
-// again takes the keys back, or starts a new shell where the old one has ended.
-func (s *Screen) again() tea.Cmd {
-	switch {
-	case s.confirm:
-		return s.start()
-	case s.cur == nil:
-		return s.start()
-	case s.cur.over():
-		s.opts.Manager.forget(s.cur)
+	s.looking = false
+	list := s.shells()
+	if len(list) == 0 {
 		return s.start()
 	}
-	s.released = false
-	return nil
-}
-
-func (s *Screen) scroll(a keymap.Action) {
-	if s.widget == nil {
-		return
-	}
-	switch a {
-	case keymap.MoveUp:
-		s.widget.Scroll(1)
-	case keymap.MoveDown:
-		s.widget.Scroll(-1)
-	case keymap.MovePageUp, keymap.MoveHalfUp:
-		s.widget.ScrollPage(1)
-	case keymap.MovePageDown, keymap.MoveHalfDown:
-		s.widget.ScrollPage(-1)
-	case keymap.MoveTop:
-		s.widget.ScrollTop()
-	case keymap.MoveBottom:
-		s.widget.ScrollBottom()
-	}
+	s.show(list[len(list)-1])
+	return s.rawWhenReady()
 }
 
 // turn shows the next or previous shell of the sandbox.
 func (s *Screen) turn(d int) {
-	list := s.opts.Manager.in(present.KeyOf(s.sb))
+	list := s.shells()
 	for i, x := range list {
-		if x == s.cur {
-			s.cur = list[((i+d)%len(list)+len(list))%len(list)]
+		if x == s.cur() {
+			s.show(list[((i+d)%len(list)+len(list))%len(list)])
 			return
 		}
 	}
+	if len(list) > 0 {
+		s.show(list[0])
+	}
 }
 
-// ended reacts to the end of the shell that is shown: a window of its own
-// closes after a clean exit; anything else stays to be read.
-func (s *Screen) ended(x *session) tea.Cmd {
-	if x != s.cur || s.closed {
+// split shows a second shell beside the first, or one again.
+func (s *Screen) split() tea.Cmd {
+	if len(s.panes) > 1 {
+		s.panes, s.focus = []*pane{s.pane()}, 0
 		return nil
 	}
-	if s.opts.Whole && x.live != nil && x.live.End().Err == nil && x.proc.Exit().OK() {
-		s.opts.Manager.forget(x)
-		return tea.Batch(ui.Cmd(ui.BackMsg{}), ui.Toast(ui.ToastInfo, present.Label(s.sb)+": shell ended"))
+	second := &pane{}
+	for _, x := range s.shells() {
+		if x != s.cur() && !x.over() {
+			second.s = x
+		}
 	}
-	return nil
+	s.panes, s.focus = append(s.panes, second), 1
+	if second.s != nil {
+		return nil
+	}
+	cmd := s.start()
+	if second.s == nil { // it was refused
+		s.panes, s.focus = s.panes[:1], 0
+	}
+	return cmd
 }
 
-// warnings of the remaining lifetime, largest first.
-func warnings() []time.Duration { return []time.Duration{5 * time.Minute, time.Minute} }
+// remove closes the pane of a shell that is forgotten, if there is another.
+func (s *Screen) remove(x *session) (last bool) {
+	for i, p := range s.panes {
+		if p.s != x {
+			continue
+		}
+		if len(s.panes) > 1 {
+			s.panes = []*pane{s.panes[1-i]}
+			s.focus = 0
+			return false
+		}
+		p.s, p.widget, p.shown = nil, nil, nil
+		for _, other := range s.shells() {
+			if other != x && !other.over() {
+				p.s = other
+			}
+		}
+		return p.s == nil
+	}
+	return false
+}
+
+// ended reacts to the end of a shell that is shown: after a clean exit its
+// place goes to another one, or a window of its own closes; anything else stays
+// to be read.
+func (s *Screen) ended(x *session) tea.Cmd {
+	shown := false
+	for _, p := range s.panes {
+		shown = shown || p.s == x
+	}
+	if !shown || s.closed {
+		return nil
+	}
+	clean := x.live != nil && x.live.End().Err == nil && x.proc.Exit().OK()
+	if !clean || !s.opts.Whole && len(s.shells()) == 1 {
+		return nil
+	}
+	last := s.remove(x)
+	cmds := []tea.Cmd{s.opts.Manager.forget(x), ui.Toast(ui.ToastInfo, present.Label(s.sb)+": shell ended")}
+	if last && s.opts.Whole {
+		cmds = append(cmds, ui.Cmd(ui.BackMsg{}))
+	}
+	return tea.Batch(cmds...)
+}
 
 // warn says once each when five minutes and one minute are left.
 func (s *Screen) warn(now time.Time) tea.Cmd {
@@ -289,132 +426,18 @@ func (s *Screen) warn(now time.Time) tea.Cmd {
 	if !ok || left == 0 {
 		return nil
 	}
-	if left > warnings()[0] {
+	if left > present.ExpiryWarnings()[0] {
 		s.warned = 0
 		return nil
 	}
-	var due time.Duration
-	for _, w := range warnings() {
-		if left <= w && (s.warned == 0 || w < s.warned) {
-			due = w
-		}
-	}
+	due := present.Due(left, s.warned)
 	if due == 0 {
 		return nil
 	}
 	s.warned = due
-	return ui.Toast(ui.ToastWarn, present.Label(s.sb)+" ends in "+present.Duration(left))
-}
-
-// mouse goes to the program if it wants it; else the wheel scrolls back.
-func (s *Screen) mouse(m tea.MouseMsg) {
-	at := m.Mouse()
-	l := s.live()
-	if l == nil || !(uv.Position{X: at.X, Y: at.Y}).In(s.body) {
-		return
+	text := present.Label(s.sb) + " ends in " + present.Duration(left)
+	if key := present.KeyIn(s.env.Keys, keymap.Shell, keymap.ShellExtend); key != "" {
+		text += "; " + key + " extends"
 	}
-	if _, ok := m.(tea.MouseClickMsg); ok {
-		s.released = false
-	}
-	if !s.scrolled() && l.Mouse(m, at.X-s.body.Min.X, at.Y-s.body.Min.Y) {
-		return
-	}
-	if w, ok := m.(tea.MouseWheelMsg); ok {
-		switch w.Button {
-		case tea.MouseWheelUp:
-			s.widget.Scroll(3)
-		case tea.MouseWheelDown:
-			s.widget.Scroll(-3)
-		}
-	}
-}
-
-// Draw implements ui.Screen: the terminal, and one line that always says how to leave.
-func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
-	t := s.env.Theme
-	s.body = uv.Rect(area.Min.X, area.Min.Y, area.Dx(), max(0, area.Dy()-1))
-	if s.body.Dx() <= 0 || s.body.Dy() <= 0 {
-		return nil
-	}
-	s.fit()
-	cur := s.drawBody(scr, t)
-	draw.Line(scr, uv.Rect(area.Min.X, area.Max.Y-1, area.Dx(), 1), 0, "", t.Bar.Status)
-	s.drawBar(scr, uv.Rect(area.Min.X, area.Max.Y-1, area.Dx(), 1))
-	return cur
-}
-
-// fit tells the shell the size of its pane.
-func (s *Screen) fit() {
-	if s.sizes != nil {
-		s.sizes <- client.Size{Cols: s.body.Dx(), Rows: s.body.Dy()}
-		s.sizes = nil
-	}
-	if l := s.live(); l != nil {
-		l.Resize(s.body.Dx(), s.body.Dy())
-	}
-}
-
-func (s *Screen) drawBody(scr uv.Screen, t *theme.Theme) *tea.Cursor {
-	switch {
-	case s.confirm:
-		draw.Text(scr, s.body.Min.X+1, s.body.Min.Y, s.body.Dx()-2,
-			"This sandbox is "+present.StateWord(s.sb)+", not running. enter tries a shell all the same, esc goes back.", t.Text.Warn)
-		return nil
-	case s.cur == nil:
-		return nil
-	case s.cur.err != nil:
-		draw.Text(scr, s.body.Min.X+1, s.body.Min.Y, s.body.Dx()-2, s.cur.ending(), t.Text.Error)
-		return nil
-	case s.cur.live == nil:
-		draw.Text(scr, s.body.Min.X+1, s.body.Min.Y, s.body.Dx()-2, "starting a shell …", t.Text.Dim)
-		return nil
-	}
-	s.sync()
-	s.widget.SetFocused(s.Captures())
-	return s.widget.Draw(scr, s.body)
-}
-
-// drawBar words the state of the shell, its lifetime, and the keys that leave it.
-func (s *Screen) drawBar(scr uv.Screen, row uv.Rectangle) {
-	t := s.env.Theme
-	right := "TTL " + present.TTL(s.sb, s.env.Now()) + " "
-	st := t.Bar.Status
-	if left, ok := s.sb.Remaining(s.env.Now()); ok && left < 5*time.Minute {
-		st = t.Text.Warn
-	}
-	w := row.Dx()
-	if len(right)+10 < w {
-		w -= draw.Text(scr, row.Max.X-len([]rune(right)), row.Min.Y, len(right), right, st) + 1
-	}
-	draw.Text(scr, row.Min.X+1, row.Min.Y, w-1, s.barText(), t.Bar.Status)
-}
-
-func (s *Screen) barText() string {
-	if s.confirm || s.cur == nil {
-		return "enter shell · esc back"
-	}
-	list := s.opts.Manager.in(present.KeyOf(s.sb))
-	var tabs strings.Builder
-	for _, x := range list {
-		if x == s.cur {
-			tabs.WriteString("[" + x.name + "] ")
-		} else {
-			tabs.WriteString(x.name + " ")
-		}
-	}
-	switch {
-	case s.cur.over():
-		return tabs.String() + s.cur.ending() + " · enter new shell · esc back"
-	case s.scrolled():
-		return tabs.String() + "scrolled back · pgup/pgdn · esc live"
-	case s.released:
-		return tabs.String() + "detached, the shell goes on · enter attach · esc back"
-	}
-	if s.cur.live == nil {
-		return tabs.String() + "starting"
-	}
-	if title := present.CleanMax(s.cur.live.Terminal().Title(), 60); title != "" {
-		return tabs.String() + title
-	}
-	return tabs.String() + "attached"
+	return ui.Toast(ui.ToastWarn, text)
 }

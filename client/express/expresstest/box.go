@@ -28,7 +28,7 @@ type box struct {
 	token, traffic string
 	network        []byte
 	home           string
-	agent          *envd.Server
+	agent          Agent
 	app            *agentservertest.Server
 	code           *interpreter
 	timer          *time.Timer
@@ -59,15 +59,31 @@ func newID() string {
 	return "i" + string(b)
 }
 
-// add makes a sandbox and starts its clock. The lock is held.
-func (s *Server) add(b *box, env map[string]string, lifetime time.Duration) {
-	b.home = s.t.TempDir()
-	if real, err := filepath.EvalSymlinks(b.home); err == nil {
-		b.home = real
+// newAgent makes an agent of our own.
+func (s *Server) newAgent(token string, env map[string]string) (Agent, error) {
+	home := s.t.TempDir()
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
 	}
-	b.agent = envd.New(envd.Config{
-		Spawner: &envdtest.ExecSpawner{Home: b.home, User: "user"}, AccessToken: b.token, GlobalEnv: env,
-	})
+	srv := envd.New(envd.Config{Spawner: &envdtest.ExecSpawner{Home: home, User: "user"}, AccessToken: token, GlobalEnv: env})
+	return Agent{Handler: srv, Home: home, Close: func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		return srv.Close(ctx)
+	}}, nil
+}
+
+// add makes a sandbox and starts its clock. The lock is held.
+func (s *Server) add(b *box, env map[string]string, lifetime time.Duration) error {
+	newAgent := s.sw.Agent
+	if newAgent == nil {
+		newAgent = s.newAgent
+	}
+	var err error
+	if b.agent, err = newAgent(b.token, env); err != nil {
+		return err
+	}
+	b.home = b.agent.Home
 	b.app = agentservertest.New(b.home, "agents", "dev_tools", "browser")
 	b.app.Token = b.token
 	b.code = newInterpreter()
@@ -77,6 +93,7 @@ func (s *Server) add(b *box, env map[string]string, lifetime time.Duration) {
 	s.boxes[b.id] = b
 	s.order = append([]*box{b}, s.order...)
 	s.extend(b, lifetime)
+	return nil
 }
 
 func (b *box) connect() { b.conn, b.reset = context.WithCancel(context.Background()) }
@@ -125,9 +142,7 @@ func (s *Server) end(b *box) bool {
 	b.timer.Stop()
 	b.reset()
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := b.agent.Close(ctx); err != nil {
+	if err := b.agent.Close(); err != nil {
 		s.t.Errorf("closing the agent of %s: %v", b.id, err)
 	}
 	return true

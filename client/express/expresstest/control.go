@@ -3,14 +3,12 @@
 package expresstest
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -59,6 +57,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case len(parts) == 2 && parts[1] == "sandboxes" && r.Method == http.MethodGet:
 			s.list(w, r)
+		case len(parts) == 2 && parts[1] == "templates" && r.Method == http.MethodGet:
+			s.listTemplates(w)
 		case len(parts) == 4 && parts[1] == "sandboxes" && parts[3] == "logs" && r.Method == http.MethodGet:
 			answer(w, http.StatusOK, map[string][]string{"logs": {}})
 		default:
@@ -73,6 +73,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		s.sandbox(w, r, parts)
 	case parts[0] == "snapshots" && len(parts) == 1 && r.Method == http.MethodGet:
 		s.listSnapshots(w, r)
+	case parts[0] == "templates" && len(parts) == 1 && r.Method == http.MethodGet:
+		s.listTemplates(w)
 	case parts[0] == "templates" && len(parts) == 2 && r.Method == http.MethodDelete:
 		s.deleteTemplate(w, parts[1])
 	default:
@@ -174,7 +176,10 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	if private {
 		b.traffic = random(24)
 	}
-	s.add(b, in.EnvVars, lifetime)
+	if err := s.add(b, in.EnvVars, lifetime); err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
 	answer(w, http.StatusCreated, s.made(b))
 }
 
@@ -229,101 +234,6 @@ func (s *Server) row(b *box) map[string]any {
 		out["surprise"], out["teamName"], out["resourceGroupID"] = []int{1}, "core", nil
 	}
 	return out
-}
-
-// list is GET /v2/sandboxes with its filters and pages (alicloud-express §5.3).
-func (s *Server) list(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	want, err := metadataFilter(r.URL.RawQuery)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	states := strings.FieldsFunc(q.Get("state"), func(c rune) bool { return c == ',' })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var rows []map[string]any
-	for _, b := range s.order {
-		row := s.row(b)
-		state := fmt.Sprint(row["state"])
-		if (len(states) == 0 || slices.Contains(states, state)) && fits(b.metadata, want) && (q.Get("template") == "" || q.Get("template") == b.template) {
-			rows = append(rows, row)
-		}
-	}
-	if s.sw.Extra && len(want) == 0 && len(states) == 0 {
-		rows = append(rows, map[string]any{"sandboxID": "i00000000000snapshot", "templateID": "t", "state": "snapshotting", "endAt": nil, "cpuCount": "2"})
-	}
-	page(w, s.sw, q, rows)
-}
-
-// page cuts rows into pages; the token is an offset, but opaque to clients.
-func page[T any](w http.ResponseWriter, sw Switches, q url.Values, rows []T) {
-	limit := 100
-	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 100 {
-			refuse(w, http.StatusBadRequest, "limit must be 1 to 100")
-			return
-		}
-		limit = n
-	}
-	if sw.PageSize > 0 {
-		limit = min(limit, sw.PageSize)
-	}
-	from := 0
-	if token := q.Get("nextToken"); token != "" {
-		text, err := base64.URLEncoding.DecodeString(token)
-		n, nerr := strconv.Atoi(strings.TrimPrefix(string(text), "at "))
-		if err != nil || nerr != nil || n < 0 {
-			refuse(w, http.StatusBadRequest, "nextToken is malformed")
-			return
-		}
-		from = min(n, len(rows))
-	}
-	to := min(from+limit, len(rows))
-	if to < len(rows) {
-		w.Header().Set("X-Next-Token", base64.URLEncoding.EncodeToString([]byte("at "+strconv.Itoa(to))))
-	}
-	out := rows[from:to]
-	if out == nil {
-		out = []T{}
-	}
-	answer(w, http.StatusOK, out)
-}
-
-// metadataFilter undoes the three layers of encoding (e2b-protocol §3.4).
-func metadataFilter(query string) (map[string]string, error) {
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, err
-	}
-	whole, err := url.QueryUnescape(q.Get("metadata"))
-	if err != nil || whole == "" {
-		return nil, err
-	}
-	out := map[string]string{}
-	for pair := range strings.SplitSeq(whole, "&") {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok || strings.Contains(v, "=") {
-			return nil, fmt.Errorf("metadata is malformed")
-		}
-		k, kerr := url.QueryUnescape(k)
-		v, verr := url.QueryUnescape(v)
-		if kerr != nil || verr != nil {
-			return nil, fmt.Errorf("metadata is malformed")
-		}
-		out[k] = v
-	}
-	return out, nil
-}
-
-func fits(have, want map[string]string) bool {
-	for k, v := range want {
-		if got, ok := have[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
 }
 
 // sandbox serves the calls on one sandbox.
@@ -489,14 +399,27 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var rows []map[string]any
-	for _, x := range s.shots {
+	var rows []row
+	for i, x := range s.shots {
 		if id := q.Get("sandboxID"); id != "" && id != x.sandbox || q.Get("name") != "" && !strings.Contains(x.name, q.Get("name")) {
 			continue
 		}
-		rows = append(rows, map[string]any{"snapshotID": x.id, "names": []string{x.name}})
+		rows = append(rows, row{int64(len(s.shots) - i), map[string]any{"snapshotID": x.id, "names": []string{x.name}}})
 	}
 	page(w, sw, q, rows)
+}
+
+// listTemplates lists the built-in templates (e2b-protocol §4, alicloud-express §7).
+func (s *Server) listTemplates(w http.ResponseWriter) {
+	rows := []map[string]any{}
+	for _, name := range templates() {
+		rows = append(rows, map[string]any{
+			"templateID": "tpl0" + name, "buildID": "00000000-0000-4000-8000-000000000000", "names": []string{name}, "aliases": []string{name},
+			"cpuCount": 2, "memoryMB": 2048, "diskSizeMB": 10240, "public": true, "buildStatus": "ready", "buildCount": 1, "spawnCount": 0,
+			"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z", "lastSpawnedAt": nil, "createdBy": nil, "envdVersion": "0.6.13",
+		})
+	}
+	answer(w, http.StatusOK, rows)
 }
 
 func (s *Server) deleteTemplate(w http.ResponseWriter, escaped string) {

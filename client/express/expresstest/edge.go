@@ -77,7 +77,7 @@ func (s *Server) edge(w http.ResponseWriter, r *http.Request, id string, port in
 	var h http.Handler
 	switch port {
 	case portAgent:
-		h = b.agent
+		h = b.agent.Handler
 	case portCode:
 		h = b.code
 	case portApp:

@@ -5,10 +5,12 @@ package expresstest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +54,17 @@ type Switches struct {
 	NoServer bool
 	// OnFrame is called with each piece written to a command's stream.
 	OnFrame func([]byte)
+	// Agent makes the agent of each sandbox; nil is one of our own.
+	Agent func(token string, env map[string]string) (Agent, error)
+}
+
+// Agent is the agent of one sandbox.
+type Agent struct {
+	Handler http.Handler
+	// Home is the user's home on this machine.
+	Home string
+	// Close ends the agent and what it started.
+	Close func() error
 }
 
 // Fault answers calls instead of the server.
@@ -82,7 +95,7 @@ type Server struct {
 	// URL is the server's own address, for tests without host names.
 	URL string
 
-	t    testing.TB
+	t    host
 	http *httptest.Server
 
 	mu       sync.Mutex
@@ -96,14 +109,66 @@ type Server struct {
 	closed   bool
 }
 
+// host is what a server needs of the test that it serves.
+type host interface {
+	TempDir() string
+	Errorf(format string, args ...any)
+	Cleanup(fn func())
+}
+
 // New starts a server that ends with the test.
 func New(t testing.TB, sw Switches) *Server {
 	t.Helper()
+	return start(t, sw)
+}
+
+// Open starts a server for a program that is no test, such as an example. The
+// returned function ends it. It panics where a test would fail.
+func Open(sw Switches) (*Server, func()) {
+	p := &program{}
+	return start(p, sw), p.end
+}
+
+func start(t host, sw Switches) *Server {
 	s := &Server{t: t, sw: sw, boxes: map[string]*box{}}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL
 	t.Cleanup(s.close)
 	return s
+}
+
+// program is the host of a server outside of a test.
+type program struct {
+	mu       sync.Mutex
+	cleanups []func()
+}
+
+func (p *program) TempDir() string {
+	dir, err := os.MkdirTemp("", "expresstest-")
+	if err != nil {
+		panic(err)
+	}
+	p.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (p *program) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+func (p *program) Cleanup(fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cleanups = append(p.cleanups, fn)
+}
+
+// end runs the cleanups, the server's own first: it was the first to be added
+// and the folders must outlive it.
+func (p *program) end() {
+	p.mu.Lock()
+	fns := slices.Clone(p.cleanups)
+	p.mu.Unlock()
+	for _, fn := range fns {
+		fn()
+	}
 }
 
 func (s *Server) close() {

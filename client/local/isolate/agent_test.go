@@ -55,34 +55,14 @@ func TestRealAgent(t *testing.T) {
 		t.Errorf("upload: %d %s", status, text)
 	}
 
-	run := func(cmd string, args ...string) (stdout string, code int32) {
-		t.Helper()
-		req := connect.NewRequest(&process.StartRequest{Process: &process.ProcessConfig{Cmd: cmd, Args: args}})
-		req.Header().Set("X-Access-Token", "t0ken")
-		stream, err := processconnect.NewProcessClient(b.http, "http://agent").Start(context.Background(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stream.Close()
-		var out bytes.Buffer
-		for stream.Receive() {
-			ev := stream.Msg().GetEvent()
-			out.Write(ev.GetData().GetStdout())
-			if end := ev.GetEnd(); end != nil {
-				return out.String(), end.GetExitCode()
-			}
-		}
-		t.Fatalf("no end: %v %s", stream.Err(), out.String())
-		return "", 0
-	}
-	out, code := run("sh", "-c", `cat dir/f; stat -c ' %U %a' dir dir/f; echo more >>dir/f && pwd && echo "$ABX_SANDBOX_ID" && id -un && exit 4`)
+	out, code := runReal(t, b, "sh", "-c", `cat dir/f; stat -c ' %U %a' dir dir/f; echo more >>dir/f && pwd && echo "$ABX_SANDBOX_ID" && id -un && exit 4`)
 	if want := "uploaded user 755\n user 644\n" + HomePath + "\n" + realAgent + "\nuser\n"; out != want || code != 4 {
 		t.Errorf("%d %q, want %q", code, out, want)
 	}
 	if status, text := get(http.MethodGet, "/files?path=dir/f", "t0ken", nil); status != http.StatusOK || text != "uploadedmore\n" {
 		t.Errorf("download: %d %q", status, text)
 	}
-	if out, code := run("no-such-tool"); code != 127 {
+	if out, code := runReal(t, b, "no-such-tool"); code != 127 {
 		t.Errorf("missing command: %d %q", code, out)
 	}
 	if status, text := get(http.MethodGet, "/metrics", "t0ken", nil); status != http.StatusOK {
@@ -100,3 +80,29 @@ func TestRealAgent(t *testing.T) {
 }
 
 var _ envd.Spawner = (*spawner)(nil)
+
+// runReal runs a command through the real agent, with the token of these tests.
+func runReal(t *testing.T, b *box, cmd string, args ...string) (stdout string, code int32) {
+	t.Helper()
+	req := connect.NewRequest(&process.StartRequest{Process: &process.ProcessConfig{Cmd: cmd, Args: args}})
+	req.Header().Set("X-Access-Token", "t0ken")
+	stream, err := processconnect.NewProcessClient(b.http, "http://agent").Start(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var out, errs bytes.Buffer
+	for stream.Receive() {
+		ev := stream.Msg().GetEvent()
+		out.Write(ev.GetData().GetStdout())
+		errs.Write(ev.GetData().GetStderr())
+		if end := ev.GetEnd(); end != nil {
+			if errs.Len() > 0 {
+				t.Logf("%s: %s", cmd, errs.String())
+			}
+			return out.String(), end.GetExitCode()
+		}
+	}
+	t.Fatalf("no end: %v %s", stream.Err(), out.String())
+	return "", 0
+}

@@ -4,6 +4,8 @@ package isolate
 
 import (
 	"context"
+	"fmt"
+	"os/exec"
 	"strconv"
 	"testing"
 
@@ -16,19 +18,26 @@ import (
 
 // BenchmarkStart is one sandbox from nothing to an answering agent, and its end.
 func BenchmarkStart(b *testing.B) {
-	for _, level := range []client.Isolation{client.IsolationNamespace, client.IsolationProcess} {
-		b.Run(string(level), func(b *testing.B) {
-			l := newLauncher(b)
-			if _, err := l.Probe(context.Background(), level); err != nil {
-				b.Skip(err)
-			}
-			for b.Loop() {
-				s := startBox(b, l, Config{Level: level})
-				if err := s.Kill(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	for _, level := range allLevels() {
+		for _, bare := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/cgroups=%v", level, !bare), func(b *testing.B) { benchmarkStart(b, level, bare) })
+		}
+	}
+}
+
+func benchmarkStart(b *testing.B, level client.Isolation, bare bool) {
+	l := newLauncher(b)
+	if bare {
+		l.parents = &groupParents{missing: "left out by the test"}
+	}
+	if _, err := l.Probe(context.Background(), level); err != nil {
+		b.Skip(err)
+	}
+	for b.Loop() {
+		s := startBox(b, l, Config{Level: level})
+		if err := s.Kill(context.Background()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -42,6 +51,25 @@ func BenchmarkFirstOutput(b *testing.B) {
 		if err := s.Kill(context.Background()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkOthers is the same with what else there is on the machine, to compare.
+func BenchmarkOthers(b *testing.B) {
+	for name, argv := range map[string][]string{
+		"bubblewrap": {"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "echo", "hi"},
+		"docker":     {"docker", "run", "--rm", "--network", "none", "busybox", "echo", "hi"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			if out, err := exec.Command(argv[0], argv[1:]...).Output(); err != nil || string(out) != "hi\n" {
+				b.Skip("not to be had here: ", err)
+			}
+			for b.Loop() {
+				if err := exec.Command(argv[0], argv[1:]...).Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

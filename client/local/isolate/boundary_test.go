@@ -116,6 +116,32 @@ func TestBoundary(t *testing.T) {
 	})
 }
 
+// Two sandboxes of one launcher are the same id to the kernel; nothing of one may
+// be reached from the other all the same, nor the socket of its agent.
+func TestSandboxesApart(t *testing.T) {
+	l := newLauncher(t)
+	wantNamespace(t, l)
+	a, b := startBox(t, l, Config{}), startBox(t, l, Config{})
+	a.sh(t, "echo s3cret >f")
+	mark := fmt.Sprintf("mark-apart-%d", a.PID())
+	a.do(t, runRequest{Argv: []string{"sh", "-c", "while :; do sleep 1; done", mark}, Leave: true})
+	eventually(t, "it runs", func() bool { return len(processesWith(t, mark)) > 0 })
+	for _, p := range []string{a.home, a.home + "/f", a.sock, b.sock, filepath.Dir(a.sock)} {
+		if out := b.do(t, runRequest{Argv: []string{"ls", p}}); out.Exit.Code == 0 {
+			t.Errorf("%s can be seen: %s", p, out.Stdout)
+		}
+	}
+	if out := b.do(t, runRequest{Argv: []string{"sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"}}); strings.Contains(string(out.Stdout), mark) {
+		t.Errorf("its processes can be seen: %s", out.Stdout)
+	}
+	// It may take the starter of commands along before that has answered.
+	b.do(t, runRequest{Argv: []string{"sh", "-c", "kill -9 -1"}})
+	b.do(t, runRequest{Argv: []string{"sh", "-c", fmt.Sprintf("kill -9 %d", a.PID())}})
+	if len(processesWith(t, mark)) == 0 {
+		t.Error("its processes were killed")
+	}
+}
+
 func TestNetworkOff(t *testing.T) {
 	l := newLauncher(t)
 	wantNamespace(t, l)
@@ -264,6 +290,10 @@ func TestProbe(t *testing.T) {
 func TestProbeFallsBack(t *testing.T) {
 	l := newLauncher(t)
 	wantNamespace(t, l)
+	fallback := client.IsolationLandlock
+	if landlockABI() == 0 {
+		fallback = client.IsolationProcess
+	}
 	inside := []struct {
 		name    string
 		uid     int
@@ -271,10 +301,10 @@ func TestProbeFallsBack(t *testing.T) {
 		want    []string
 		wantNot string
 	}{
-		{"ordinary user", 1000, "", []string{"level=process", "err=<nil>", "tried=namespace("}, "tried=process"},
+		{"ordinary user", 1000, "", []string{"level=" + string(fallback) + " ", "err=<nil>", "tried=namespace("}, "tried=process("},
 		{"ordinary user with a minimum", 1000, client.IsolationNamespace, []string{"level= ", "code=E9011", "tried=namespace("}, "tried=process"},
-		{"root", 0, "", []string{"level= ", "code=E9011", "tried=namespace(", "tried=process(root without"}, "err=<nil>"},
-		{"root who insists", 0, client.IsolationProcess, []string{"level=process", "err=<nil>", "tried=namespace("}, "tried=process"},
+		{"root", 0, "", []string{"level= ", "code=E9011", "tried=namespace(", "tried=process(root without", "tried=process+landlock("}, "err=<nil>"},
+		{"root who insists", 0, client.IsolationProcess, []string{"level=" + string(fallback) + " ", "err=<nil>", "tried=namespace("}, "tried=process("},
 	}
 	for _, c := range inside {
 		t.Run(c.name, func(t *testing.T) {

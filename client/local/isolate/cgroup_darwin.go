@@ -30,6 +30,7 @@ func (g *group) dropV2()                         {}
 func (g *group) canFreeze() bool                 { return false }
 func (g *group) freeze(context.Context) error    { return errNoGroups }
 func (g *group) thaw() error                     { return errNoGroups }
+func (g *group) kill()                           {}
 func (g *group) remove() error                   { return nil }
 func (g *group) usage() (u Usage, complete bool) { return u, false }
 

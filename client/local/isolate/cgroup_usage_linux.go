@@ -100,7 +100,7 @@ func keyed(dir, file, key string) (uint64, bool) {
 
 // means says what the groups give, and what stands in for the rest.
 func (g *group) means(level levelFacts, missing string) Means {
-	m := Means{Pause: BySignals, Kill: level.kill, PIDs: level.pids, Missing: missing}
+	m := Means{Pause: BySignals, Kill: level.kill, PIDs: level.pids, SystemCalls: level.calls, Files: level.files, Missing: missing}
 	if level.limits.MemoryMB > 0 {
 		m.Memory = level.memory
 	}

@@ -19,10 +19,14 @@ import (
 	"abxdash/client/local/envd"
 )
 
+func allLevels() []client.Isolation {
+	return []client.Isolation{client.IsolationNamespace, client.IsolationLandlock, client.IsolationProcess}
+}
+
 // levelsHere are those that can be tested: root has namespace only.
 func levelsHere(t *testing.T, f func(t *testing.T, b *box)) {
 	t.Helper()
-	for _, level := range []client.Isolation{client.IsolationNamespace, client.IsolationProcess} {
+	for _, level := range allLevels() {
 		t.Run(string(level), func(t *testing.T) {
 			l := newLauncher(t)
 			if _, err := l.Probe(context.Background(), level); err != nil {

@@ -14,11 +14,18 @@ type hold struct {
 	ctl *control
 	// group is nil where no cgroup can be made.
 	group *group
+	// egress is nil without a proxy.
+	egress *egress
 	// turn is taken by whoever pauses or resumes.
 	turn chan struct{}
 }
 
 func (s *Sandbox) takeTurn(ctx context.Context) error {
+	select {
+	case <-s.done: // chosen before the turn when both can be had
+		return errEnded
+	default:
+	}
 	select {
 	case s.hold.turn <- struct{}{}:
 		return nil

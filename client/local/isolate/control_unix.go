@@ -201,7 +201,7 @@ func (in *initProc) answer(op string) (r ctlReply) {
 			r.Usage = &u
 		}
 	case opDisk:
-		r.Bytes, err = diskUse(in.sp.user.Home)
+		r.Bytes, err = diskUse(in.sp.user.Home, in.cfg.Mounts)
 	default:
 		err = errors.New("unknown request " + op)
 	}

@@ -25,8 +25,7 @@ import (
 // status. When it is killed (the user may: it is the user's process like any
 // other) PID 1 starts another one, in a new namespace.
 //
-// On the socket, in network byte order: first four numbers in (uint64: open files,
-// processes, bytes of private memory, inherited v1 cgroups), then
+// On the socket, in network byte order: first five numbers in (uint64, see hello), then
 // one byte out when it is ready. A request is a length (uint32), sent along with the three
 // descriptors, and that many bytes: flags, directory, number of arguments,
 // arguments and environment, joined by NUL. The answer is pid, stage and errno
@@ -275,24 +274,35 @@ type hello struct {
 	data uint64
 	// tasks is the number of inherited v1 cgroups, from descriptor fdTasks on.
 	tasks uint64
+	// noSetID is 1 when commands must not make set-user-id files.
+	noSetID uint64
 }
 
 const (
-	helloSize = 4 * 8
+	helloSize = 5 * 8
 	fdTasks   = fdConfig + 1
 )
+
+// minDataMB is the least private memory of a process, in MiB: run-time systems
+// set aside that much and do not use it.
+const minDataMB = 256
 
 func helloOf(cfg initConfig) hello {
 	h := hello{files: cfg.Limits.OpenFiles, processes: cfg.Limits.Processes, tasks: uint64(len(cfg.FDs.Tasks))}
 	if !cfg.MemoryGroup && cfg.Limits.MemoryMB > 0 {
-		h.data = uint64(cfg.Limits.MemoryMB) << 20
+		h.data = uint64(max(cfg.Limits.MemoryMB, minDataMB)) << 20
+	}
+	for _, m := range cfg.Mounts {
+		if !m.ReadOnly {
+			h.noSetID = 1
+		}
 	}
 	return h
 }
 
 func (h hello) encode() []byte {
 	var b []byte
-	for _, n := range []uint64{h.files, h.processes, h.data, h.tasks} {
+	for _, n := range []uint64{h.files, h.processes, h.data, h.tasks, h.noSetID} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	return b
@@ -304,7 +314,7 @@ func readHello(r io.Reader) (hello, error) {
 		return hello{}, err
 	}
 	n := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
-	return hello{files: n(0), processes: n(1), data: n(2), tasks: n(3)}, nil
+	return hello{files: n(0), processes: n(1), data: n(2), tasks: n(3), noSetID: n(4)}, nil
 }
 
 // spawnerMain is the fork server's process. It ends with its socket.
@@ -375,7 +385,7 @@ func becomeUser(h hello) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("set non-dumpable: %w", err)
 	}
-	return nil
+	return installFilter(h.noSetID != 0)
 }
 
 // joinTasks puts this thread into the inherited v1 cgroups. Each file was opened

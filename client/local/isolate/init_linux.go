@@ -25,6 +25,10 @@ func (in *initProc) upNamespace() error {
 		return err
 	}
 	defer func() { _ = unix.Close(home) }()
+	trees, err := in.takeMounts()
+	if err != nil {
+		return err
+	}
 	if err := ownProc(); err != nil {
 		return err
 	}
@@ -37,7 +41,7 @@ func (in *initProc) upNamespace() error {
 	booted := make(chan error, 1)
 	go func() { booted <- fs.ensure() }()
 	root := coverable()
-	err = buildRoot(root, in.cfg, home)
+	err = buildRoot(root, in.cfg, home, trees)
 	// Not before it runs: a process that is just being made would keep the old root.
 	if err := errors.Join(err, <-booted); err != nil {
 		return err
@@ -46,6 +50,9 @@ func (in *initProc) upNamespace() error {
 		return err
 	}
 	if err := hostAndNetwork(in.cfg); err != nil {
+		return err
+	}
+	if err := in.offerProxy(); err != nil {
 		return err
 	}
 	in.sp = newSpawner(fs, envd.User{Name: UserName, UID: userUID, GID: userGID, Home: HomePath, Shell: loginShell()})

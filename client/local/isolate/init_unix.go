@@ -12,11 +12,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
 	"abxdash/client"
 	"abxdash/client/local/envd"
+	"abxdash/client/local/interpreter"
+	"abxdash/client/local/toolserver"
 )
 
 // agentFunc makes the handler that speaks for the sandbox.
@@ -26,14 +29,33 @@ type agentFunc func(cfg initConfig, sp envd.Spawner) http.Handler
 func newAgent(cfg initConfig, sp envd.Spawner) http.Handler {
 	return envd.New(envd.Config{
 		Spawner: sp, Version: cfg.EnvdVersion, AccessToken: cfg.AccessToken, GlobalEnv: cfg.Env,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Logger: slog.New(agentLog()),
 	})
+}
+
+// agentLog writes records that the server reads: starts and ends of processes
+// are what a sandbox's log tells.
+func agentLog() slog.Handler {
+	return slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})
+}
+
+// builtins are the servers that every sandbox has.
+func builtins(cfg initConfig, sp envd.Spawner) map[string]*builtin {
+	return map[string]*builtin{
+		strconv.Itoa(interpreter.Port): newBuiltin(interpreter.New(interpreter.Config{Spawner: sp, Env: cfg.Env})),
+		strconv.Itoa(toolserver.Port):  newBuiltin(toolserver.New(toolserver.Config{Spawner: sp, Env: cfg.Env})),
+	}
 }
 
 // initMain is the sandbox's first process. It returns an exit code.
 func initMain(agent agentFunc) int {
 	if os.Args[0] == spawnerName {
 		return spawnerMain()
+	}
+	if len(os.Args) > 1 && os.Args[1] == confineArg {
+		err := confined()
+		_ = sendStatus(os.NewFile(fdStatus, "status"), initStatus{Error: err.Error()})
+		return 1
 	}
 	closeOnExec()
 	conf := os.NewFile(fdConfig, "configuration")
@@ -95,9 +117,11 @@ func (in *initProc) up(agent agentFunc) error {
 	if err != nil {
 		return fmt.Errorf("use the agent's socket: %w", err)
 	}
+	re := newRelay(agent(in.cfg, in.sp))
+	re.builtin = builtins(in.cfg, in.sp)
 	srv := &http.Server{
-		Handler:  newRelay(agent(in.cfg, in.sp)),
-		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(os.Stderr, nil), slog.LevelWarn),
+		Handler:  re,
+		ErrorLog: slog.NewLogLogger(agentLog(), slog.LevelWarn),
 	}
 	ctl, err := unixConn(in.cfg.FDs.Control)
 	if err != nil {
@@ -118,6 +142,9 @@ func (in *initProc) upProcess() error {
 	}
 	home, err := filepath.Abs(in.cfg.Home)
 	if err != nil {
+		return err
+	}
+	if err := in.ownTemp(home); err != nil {
 		return err
 	}
 	in.sp = newSpawner(directForker{group: in.cfg.FDs.Group}, envd.User{

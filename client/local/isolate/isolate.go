@@ -75,7 +75,8 @@ type Limits struct {
 	// TmpBytes is the size of /tmp, /var/tmp and /dev/shm, each; default 1 GiB.
 	TmpBytes int64
 	// MemoryMB bounds the memory of all commands together, in MiB; 0 is no
-	// bound. Without a cgroup it bounds the private memory of each process.
+	// bound. Without a cgroup it bounds the private memory of each process,
+	// to no less than 256 MiB.
 	MemoryMB int64
 	// CPUs is how many processors' worth of time the commands get, such as 0.5;
 	// 0 is no bound. It needs a cgroup.
@@ -102,6 +103,28 @@ type Egress struct {
 	Allow []string
 }
 
+// Describe says in one or two sentences what a level is good for and what not.
+// filtered means that system calls are filtered (Means.SystemCalls).
+func Describe(level client.Isolation, filtered bool) string {
+	switch level {
+	case client.IsolationProcess:
+		return "Convenience only. Programs run as you and can read and change everything you can. Not a security boundary."
+	case client.IsolationLandlock:
+		return "Limits accidental damage: programs can write only in their home. They still run as you and share your network " +
+			"and processes' resources. Not a boundary against hostile code."
+	case client.IsolationNamespace:
+		kernel := "Shares your kernel"
+		if filtered {
+			kernel += ", with a smaller kernel surface"
+		}
+		return "Separates files, processes and network from yours with kernel namespaces. " + kernel + ": a kernel bug, or a limit " +
+			"that is not set, breaks it. Good against mistakes and nosy programs; do not rely on it for code you believe to be hostile."
+	case client.IsolationContainer:
+		return "As strong as your Docker set-up."
+	}
+	return ""
+}
+
 // Means says by what a sandbox is held, in words for people; "" is "not at all".
 type Means struct {
 	// Pause is how Pause works.
@@ -110,6 +133,10 @@ type Means struct {
 	Memory, CPU, PIDs string
 	// Kill is what ends every process.
 	Kill string
+	// SystemCalls is what keeps commands from dangerous system calls.
+	SystemCalls string
+	// Files is what keeps commands from the host's files.
+	Files string
 	// Missing says why something weaker than a cgroup is used, "" if nothing is.
 	Missing string
 }
@@ -120,6 +147,7 @@ const (
 	ByCgroup1 = "cgroup v1"
 	BySignals = "signals"
 	ByRlimit  = "rlimit"
+	ByFilter  = "seccomp"
 	ByProcPSS = "proc-pss"
 	// ByProcRSS counts pages that processes share once for each.
 	ByProcRSS = "proc-rss"

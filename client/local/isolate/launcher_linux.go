@@ -185,8 +185,11 @@ const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | u
 // startProcess starts init. It must run on the launcher's thread.
 func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, error) {
 	argv := []string{initName}
-	if cfg.Level == client.IsolationProcess {
+	if cfg.Level != client.IsolationNamespace {
 		attr.Dir = cfg.Home
+		if cfg.Level == client.IsolationLandlock {
+			argv = append(argv, confineArg)
+		}
 		return os.StartProcess(l.self.path(), argv, attr)
 	}
 	if l.nsErr != nil {
@@ -283,6 +286,32 @@ func startTime(pid int) (uint64, error) {
 func isStopped(pid int) bool {
 	f, err := statFields(pid)
 	return err == nil && (f[0] == "T" || f[0] == "t")
+}
+
+// uninterruptible reports whether a process is in a wait that signals do not end.
+func uninterruptible(pid int) bool {
+	f, err := statFields(pid)
+	return err == nil && f[0] == "D"
+}
+
+// standing reports whether no thread of a process runs any more.
+func standing(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	tasks, err := os.ReadDir(dir)
+	if err != nil {
+		return true // gone
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile(dir + "/" + t.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(f) > 0 && !strings.Contains("TtZX", f[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // zombie reports whether every thread of the process has ended.

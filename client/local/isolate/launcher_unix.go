@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -27,11 +28,13 @@ type Launcher struct {
 	self   *selfExe
 	// parents is where the sandboxes' cgroups are made.
 	parents *groupParents
+	// swept is done with the first start.
+	swept sync.Once
 	// nsErr is why the thread cannot start sandboxes of level namespace, nil if it can.
 	nsErr error
 
 	mu sync.Mutex
-	// forcedProcess is set once Probe was told to accept level process.
+	// forcedProcess is set once Probe was told to accept a level without a user namespace.
 	forcedProcess bool
 }
 
@@ -48,9 +51,6 @@ func NewLauncher() (*Launcher, error) {
 		self:    self,
 		parents: findParents(),
 	}
-	// What a dead launcher left is nobody else's to remove. A failure has no
-	// consequence here; the next launcher tries again.
-	_ = l.parents.sweep()
 	ready := make(chan struct{})
 	go l.thread(ready)
 	<-ready
@@ -112,6 +112,16 @@ func (l *Launcher) Start(ctx context.Context, cfg Config) (*Sandbox, error) {
 	if cfg.Listener == nil {
 		return nil, client.Usagef("start a local sandbox", "no listening socket was given")
 	}
+	if _, err := prepareEgress(cfg); err != nil {
+		return nil, err
+	}
+	var err error
+	if cfg.Mounts, err = checkMounts(cfg); err != nil {
+		return nil, err
+	}
+	// What a dead launcher left is nobody else's to remove. A failure has no
+	// consequence here; the next launcher tries again.
+	l.swept.Do(func() { _ = l.parents.sweep() })
 	s, err := l.start(ctx, cfg, false)
 	if err != nil {
 		return nil, &client.Error{Op: "start a local sandbox", Provider: "local", Code: client.CodeCreate, Err: err}
@@ -125,7 +135,9 @@ func (l *Launcher) allowed(level client.Isolation) error {
 	switch {
 	case level == client.IsolationNamespace && hasNamespaces:
 		return nil
-	case level != client.IsolationProcess:
+	case level == client.IsolationLandlock && landlockABI() == 0:
+		return unavailable(op, "the kernel has no Landlock, or it is switched off", "")
+	case level != client.IsolationProcess && level != client.IsolationLandlock:
 		return unavailable(op, "isolation level "+string(level)+" does not exist here", "")
 	case os.Geteuid() != 0:
 		return nil
@@ -140,7 +152,7 @@ func (l *Launcher) allowed(level client.Isolation) error {
 
 const (
 	rootRefusal = "root without a user namespace is not offered: programs would have every right on this machine"
-	rootHint    = "run as an ordinary user, or ask for the level `process` to accept that"
+	rootHint    = "run as an ordinary user, or ask for the level `process` or `process+landlock` to accept that"
 )
 
 // start does the work of Start, for a probe too.
@@ -175,7 +187,7 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	conf := initConfig{
 		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
 		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
-		Limits: cfg.Limits.defaults(), Probe: probe,
+		Limits: cfg.Limits.defaults(), Probe: probe, Mounts: cfg.Mounts,
 	}
 	if err := l.launch(ctx, s, cfg, &conf, confR, statusW); err != nil {
 		s.closeLife()
@@ -188,6 +200,9 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	err = sendConfig(life, conf)
 	if answer := readStatus(statusR); answer != nil || err == nil {
 		err = answer // init's own words tell more than a broken pipe
+	}
+	if err == nil && s.hold.egress != nil {
+		err = s.hold.egress.serve()
 	}
 	if err == nil {
 		return s, nil
@@ -207,82 +222,147 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 // long a supervisor may take to end its descendants.
 const killWait = 10 * time.Second
 
+// groupKillAfter is how long the end of PID 1 may take before each process is
+// killed by its group, too. It takes milliseconds unless one is stuck in the kernel.
+const groupKillAfter = 2 * time.Second
+
 // launch starts init on the launcher's thread, with all that it inherits, and
 // notes in conf which descriptor is what.
-func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf *initConfig, confR, status *os.File) error {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf *initConfig, confR, status *os.File) (err error) {
+	in, err := l.inherit(cfg, conf, confR, status)
+	defer in.release()
+	if err == nil {
+		err = l.do(ctx, func() error {
+			trees, err := l.rootTrees(cfg.Mounts)
+			if err != nil {
+				return err
+			}
+			defer closeFiles(trees)
+			for _, t := range trees {
+				conf.FDs.Mounts = append(conf.FDs.Mounts, in.add(t))
+			}
+			return l.run(s, cfg, in)
+		})
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, in.undo())
 	}
-	defer null.Close()
-	log := cfg.LogFile
-	if log == nil {
-		log = null
+	if !in.group.canFreeze() { // it had to be given up
+		conf.FDs.Group = 0
 	}
-	attr := &os.ProcAttr{
-		Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-		Files: []*os.File{null, log, log, confR, status},
-	}
-	inherit := func(f *os.File) int {
-		attr.Files = append(attr.Files, f)
-		return len(attr.Files) - 1
-	}
-	if cfg.Listener != nil {
-		conf.FDs.Listener = inherit(cfg.Listener)
-	}
-	ours, theirs, err := socketPair("control")
-	if err != nil {
-		return err
-	}
-	defer theirs.Close()
-	conf.FDs.Control = inherit(theirs)
-
-	var g *group
-	if !conf.Probe {
-		owner, err := sandboxOwner(cfg)
-		if err != nil {
-			return errors.Join(err, ours.Close())
-		}
-		g = l.parents.makeGroup(conf.Limits, owner, cfg.Level == client.IsolationNamespace)
-	}
-	defer g.release()
-	if g != nil {
-		if g.userDir != nil {
-			conf.FDs.Group = inherit(g.userDir)
-		}
-		for _, f := range g.tasks {
-			conf.FDs.Tasks = append(conf.FDs.Tasks, inherit(f))
-		}
-	}
-	err = l.do(ctx, func() error {
-		return l.run(s, cfg, attr, g)
-	})
-	if err != nil {
-		return errors.Join(err, ours.Close(), g.remove())
-	}
-	s.hold.ctl, s.hold.group = newControl(ours), g
-	s.means = g.means(factsOf(cfg.Level, conf.Limits), l.parents.missing)
+	s.hold.ctl, s.hold.group, s.hold.egress = newControl(in.control), in.group, in.egress
+	s.means = in.group.means(factsOf(cfg.Level, conf.Limits), l.parents.missing)
 	conf.MemoryGroup = s.means.Memory != "" && s.means.Memory != ByRlimit
 	return nil
 }
 
-// run starts init. It must run on the launcher's thread.
-func (l *Launcher) run(s *Sandbox, cfg Config, attr *os.ProcAttr, g *group) error {
-	var dir *os.File
-	if g != nil {
-		dir = g.agentDir
+// inheritance is what init gets at its start and what is kept of it here.
+type inheritance struct {
+	files []*os.File // by descriptor; init's ends
+	mine  []*os.File // those of files that are closed after the start
+
+	control *net.UnixConn
+	egress  *egress // nil without a proxy
+	group   *group  // nil where there is none
+}
+
+// add gives init a file and says by which number.
+func (in *inheritance) add(f *os.File) int {
+	in.files = append(in.files, f)
+	return len(in.files) - 1
+}
+
+// release closes what only init needs.
+func (in *inheritance) release() {
+	closeFiles(in.mine)
+	in.group.release()
+}
+
+// undo takes back what was made for a sandbox that did not start.
+func (in *inheritance) undo() error {
+	in.egress.close()
+	if in.control != nil {
+		_ = in.control.Close()
 	}
+	return in.group.remove()
+}
+
+// inherit makes what init is to have. With an error the caller undoes the rest.
+func (l *Launcher) inherit(cfg Config, conf *initConfig, confR, status *os.File) (*inheritance, error) {
+	in := &inheritance{}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return in, err
+	}
+	in.mine = append(in.mine, null)
+	log := cfg.LogFile
+	if log == nil {
+		log = null
+	}
+	in.files = []*os.File{null, log, log, confR, status}
+	if cfg.Listener != nil {
+		conf.FDs.Listener = in.add(cfg.Listener)
+	}
+	theirs, err := in.openControl()
+	if err != nil {
+		return in, err
+	}
+	conf.FDs.Control = in.add(theirs)
+	if in.egress, err = prepareEgress(cfg); err != nil {
+		return in, err
+	}
+	if in.egress != nil {
+		end, err := in.egress.open()
+		if err != nil {
+			return in, err
+		}
+		in.mine = append(in.mine, end)
+		conf.FDs.Egress = in.add(end)
+	}
+	if conf.Probe {
+		return in, nil
+	}
+	owner, err := sandboxOwner(cfg)
+	if err != nil {
+		return in, err
+	}
+	in.group = l.parents.makeGroup(conf.Limits, owner, cfg.Level == client.IsolationNamespace)
+	if in.group.canFreeze() {
+		conf.FDs.Group = in.add(in.group.userDir)
+	}
+	if in.group != nil {
+		for _, f := range in.group.tasks {
+			conf.FDs.Tasks = append(conf.FDs.Tasks, in.add(f))
+		}
+	}
+	return in, nil
+}
+
+func (in *inheritance) openControl() (theirs *os.File, err error) {
+	in.control, theirs, err = socketPair("control")
+	if err == nil {
+		in.mine = append(in.mine, theirs)
+	}
+	return theirs, err
+}
+
+// run starts init. It must run on the launcher's thread.
+func (l *Launcher) run(s *Sandbox, cfg Config, in *inheritance) error {
 	start := func() (*os.Process, error) {
-		attr.Sys = &syscall.SysProcAttr{Setsid: true}
-		intoGroup(attr.Sys, dir)
+		attr := &os.ProcAttr{
+			Env:   []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+			Files: in.files,
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		}
+		if in.group.canFreeze() {
+			intoGroup(attr.Sys, in.group.agentDir)
+		}
 		return l.startProcess(cfg, attr)
 	}
 	proc, err := start()
-	if err != nil && dir != nil {
+	if err != nil && in.group.canFreeze() {
 		// The group was there but may not be entered: better none than no sandbox.
-		// Init finds the descriptor of a removed group, which takes nobody in.
-		g.dropV2()
-		dir = nil
+		in.group.dropV2()
 		proc, err = start()
 	}
 	if err != nil {
@@ -301,15 +381,22 @@ func (l *Launcher) run(s *Sandbox, cfg Config, attr *os.ProcAttr, g *group) erro
 
 // levelFacts is what holds a sandbox where there is no cgroup for it.
 type levelFacts struct {
-	kill, pids, memory string
-	limits             Limits
+	kill, pids, memory, calls, files string
+	limits                           Limits
 }
 
 func factsOf(level client.Isolation, l Limits) levelFacts {
 	if level != client.IsolationNamespace {
-		return levelFacts{kill: "supervisor", limits: l}
+		f := levelFacts{kill: "supervisor", limits: l}
+		if level == client.IsolationLandlock {
+			f.files = fmt.Sprintf("landlock ABI %d", landlockABI())
+		}
+		return f
 	}
-	f := levelFacts{kill: "pid namespace", memory: ByRlimit, limits: l}
+	f := levelFacts{kill: "pid namespace", memory: ByRlimit, files: "mount namespace", limits: l}
+	if filterAvailable() {
+		f.calls = ByFilter
+	}
 	if countsPerNamespace() {
 		f.pids = ByRlimit
 	}
@@ -327,6 +414,7 @@ func (s *Sandbox) wait() {
 	s.err = err
 	s.closeLife()
 	s.hold.ctl.close()
+	s.hold.egress.close()
 	close(s.done)
 }
 
@@ -337,11 +425,13 @@ func (s *Sandbox) kill(ctx context.Context) error {
 			return err
 		}
 		s.closeLife()
+		grace, cancel := context.WithTimeout(ctx, groupKillAfter)
+		defer cancel()
+		if s.waitDone(grace) == nil {
+			return nil
+		}
+		s.hold.group.kill()
 		return s.waitDone(ctx)
-	}
-	if s.paused.Load() {
-		// The supervisor's own way through stopped processes takes longer.
-		_ = s.hold.group.thaw()
 	}
 	s.closeLife()
 	// It may have been stopped along with the user's other processes.
@@ -355,6 +445,7 @@ func (s *Sandbox) kill(ctx context.Context) error {
 	}
 	// The supervisor does not do its work: the same from here.
 	killTree(s.id.PID)
+	s.hold.group.kill()
 	if err := s.signal(os.Kill); err != nil {
 		return err
 	}
@@ -376,98 +467,6 @@ func (s *Sandbox) waitDone(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("kill the sandbox: %w", ctx.Err())
 	}
-}
-
-// probeLimit bounds one probe. The real start takes milliseconds; a busy
-// machine has taken a hundred times as long.
-const probeLimit = 10 * time.Second
-
-// Probe finds the strongest level that works here by starting a sandbox that
-// runs a command. min is the weakest level to accept, "" for any; with it a failed
-// level is an E9011 error instead of a fall-back. As root only `namespace` is
-// offered, unless min is `process`.
-func (l *Launcher) Probe(ctx context.Context, min client.Isolation) (Result, error) {
-	const op = "probe isolation"
-	var res Result
-	if min != "" && rank(min) < 0 {
-		return res, unavailable(op, "isolation level "+string(min)+" is not offered by the local provider", "levels: namespace, process")
-	}
-	if min == client.IsolationProcess {
-		l.mu.Lock()
-		l.forcedProcess = true
-		l.mu.Unlock()
-	}
-	for _, level := range levels() {
-		if min != "" && rank(level) < rank(min) {
-			break
-		}
-		err := l.allowed(level)
-		if err == nil {
-			err = l.try(ctx, level)
-		}
-		if err == nil {
-			res.Level = level
-			return res, nil
-		}
-		if ctx.Err() != nil {
-			return res, &client.Error{Op: op, Provider: "local", Code: client.CodeOf(ctx.Err()), Err: ctx.Err()}
-		}
-		res.Tried = append(res.Tried, Attempt{Level: level, Reason: reason(err)})
-	}
-	last := res.Tried[len(res.Tried)-1]
-	for _, t := range res.Tried {
-		if t.Level == client.IsolationNamespace {
-			last = t
-		}
-	}
-	hint := "a weaker level can be allowed in the configuration"
-	if os.Geteuid() == 0 {
-		hint = rootHint
-	}
-	return res, unavailable(op, "isolation level "+string(last.Level)+" is not to be had: "+last.Reason, hint)
-}
-
-// levels are those that exist here, strongest first.
-func levels() []client.Isolation {
-	return []client.Isolation{client.IsolationNamespace, client.IsolationProcess}
-}
-
-// rank orders levels, weakest first; -1 is unknown here.
-func rank(l client.Isolation) int {
-	switch l {
-	case client.IsolationProcess:
-		return 0
-	case client.IsolationLandlock:
-		return 1
-	case client.IsolationNamespace:
-		return 2
-	}
-	return -1
-}
-
-// reason is the one line about a failure that people read.
-func reason(err error) string {
-	var e *client.Error
-	if errors.As(err, &e) && e.Message != "" {
-		return e.Message
-	}
-	return client.OneLine(err.Error(), 200)
-}
-
-// try starts a sandbox that runs a command, and ends it.
-func (l *Launcher) try(ctx context.Context, level client.Isolation) error {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	home, err := os.MkdirTemp("", "abxdash-probe-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(home)
-	s, err := l.start(ctx, Config{ID: "probe", Level: level, Home: home}, true)
-	if err != nil {
-		return err
-	}
-	return s.Kill(ctx)
 }
 
 // KillByIdentity ends a sandbox that another process started: a janitor's

@@ -217,8 +217,14 @@ func startBox(t testing.TB, l *Launcher, cfg Config) *box {
 		if err := b.Kill(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if text, err := os.ReadFile(log.Name()); err == nil && len(text) > 0 {
-			t.Errorf("the agent's log is not empty:\n%s", text)
+		text, err := os.ReadFile(log.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"level":"DEBUG"`) { // starts and ends of processes
+				t.Errorf("the agent's log: %s", line)
+			}
 		}
 	})
 	return b
@@ -319,13 +325,55 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this is one")
 	}
+	runAsNobody(t, ".", nil)
+}
+
+// TestAsDelegatedUser runs those that have to do with cgroups as an ordinary user
+// who was given one, as a session manager does.
+func TestAsDelegatedUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	p := findParents()
+	if p.v2 == "" {
+		t.Skip("no cgroup v2 here: ", p.missing)
+	}
+	dir := filepath.Join(p.v2, fmt.Sprintf("delegated-%d", os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := removeGroup(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, f := range []string{"", "cgroup.procs", "cgroup.subtree_control"} {
+		if err := os.Chown(filepath.Join(dir, f), nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	into, err := openDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer into.Close()
+	out := runAsNobody(t, "Pause|Kill|Usage|Group|Rounds|Bomb|Exits", into)
+	if !strings.Contains(out, "TestPause/namespace/cgroups=true (") || strings.Contains(out, "SKIP: TestPause/namespace/cgroups=true") {
+		t.Errorf("no cgroup was used\n%s", out)
+	}
+}
+
+// runAsNobody runs this test binary again as another user, in a cgroup if one is given.
+func runAsNobody(t *testing.T, run string, into *os.File) string {
+	t.Helper()
 	home := tempDir(t)
 	if err := os.Chown(home, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-test.v=" + fmt.Sprint(testing.Verbose()), "-test.short=" + fmt.Sprint(testing.Short()), "-test.timeout=5m"}
-	cmd := reexec(t, args, []string{"HOME=" + home, "TMPDIR=" + home})
+	args := []string{"-test.v", "-test.run=" + run, "-test.short=" + fmt.Sprint(testing.Short()), "-test.timeout=5m"}
+	cmd := reexec(t, args, []string{"HOME=" + home, "TMPDIR=" + home, roundsEnv + "=" + os.Getenv(roundsEnv)})
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	intoGroup(cmd.SysProcAttr, into)
 	cmd.Dir = home
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -333,6 +381,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	} else if testing.Verbose() {
 		t.Logf("as uid %d:\n%s", nobody, out)
 	}
+	return string(out)
 }
 
 // runAct plays another part.
@@ -343,6 +392,8 @@ func runAct(act string) int {
 		err = actServer()
 	case "probe":
 		err = actProbe()
+	case "calls":
+		err = actCalls()
 	default:
 		err = errors.New("unknown act " + act)
 	}

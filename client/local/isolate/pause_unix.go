@@ -4,9 +4,11 @@ package isolate
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errPaused is what a command's start gets while the sandbox is paused.
@@ -36,7 +38,7 @@ type stopped struct {
 }
 
 // stopAll stops every command by signal. It looks again until it finds none that
-// runs: what is stopped makes no new ones. Parents that wait for stopped children
+// is new: what is stopped makes no more. Parents that wait for stopped children
 // notice; a job-control shell may put a job in the background.
 func (in *initProc) stopAll() error {
 	if err := in.sp.hold(); err != nil {
@@ -57,9 +59,48 @@ func (in *initProc) stopAll() error {
 			}
 		}
 		if !found {
-			return nil
+			return in.awaitStop()
 		}
 	}
+}
+
+// stopLimit bounds the wait for processes to stand; one in an uninterruptible
+// wait stands only when that ends.
+const stopLimit = 5 * time.Second
+
+// awaitStop returns when everything stands: a signal that was sent has not yet
+// stopped what runs on another processor.
+func (in *initProc) awaitStop() error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.Now().Add(stopLimit)
+	for pid := range in.stop.pids {
+		for !standing(pid) && !in.waitsForStopped(pid) {
+			if time.Now().After(end) {
+				return fmt.Errorf("process %d does not stop", pid)
+			}
+			<-tick.C
+		}
+	}
+	return nil
+}
+
+// waitsForStopped reports whether a process stands by waiting for a child to run
+// a program (vfork): no signal but SIGKILL gets it out of that, and the child stands.
+func (in *initProc) waitsForStopped(pid int) bool {
+	if !uninterruptible(pid) {
+		return false
+	}
+	parents, err := processParents()
+	if err != nil {
+		return false
+	}
+	for child := range in.stop.pids {
+		if parents[child] == pid && isStopped(child) {
+			return true
+		}
+	}
+	return false
 }
 
 // resumeAll undoes stopAll and hold. What the user had stopped stays so.

@@ -95,6 +95,29 @@ func setGroup(*syscall.SysProcAttr, int) {}
 
 func intoGroup(*syscall.SysProcAttr, *os.File) {}
 
+// uninterruptible: such a wait cannot be told from others here.
+func uninterruptible(int) bool { return false }
+
+// standing reports whether a process is stopped, a zombie or gone.
+func standing(pid int) bool {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err != nil || k.Proc.P_stat == stoppedState || k.Proc.P_stat == zombieState
+}
+
+func (l *Launcher) rootTrees([]Mount) ([]*os.File, error) { return nil, nil }
+
+func closeFiles([]*os.File) {}
+
+func landlockABI() int { return 0 }
+
+const confineArg = "confine"
+
+func confined() error { return errors.New("there is no Landlock here") }
+
+func (in *initProc) ownTemp(string) error { return nil }
+
+func filterAvailable() bool { return false }
+
 func countsPerNamespace() bool { return false }
 
 func sandboxOwner(Config) (int, error) { return os.Geteuid(), nil }

@@ -19,7 +19,9 @@ import (
 // development servers bind only one.
 type relay struct {
 	next http.Handler
-	dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// builtin serves ports that nothing inside listens on.
+	builtin map[string]*builtin
+	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 func newRelay(next http.Handler) *relay {
@@ -38,11 +40,20 @@ func (re *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	target, err := re.dialLoopback(r.Context(), port)
+	if b := re.builtin[port]; err != nil && b != nil {
+		target, err = b.dial(r.Context())
+	}
 	if err != nil {
 		http.Error(w, "nothing answers on port "+port, http.StatusBadGateway)
 		return
 	}
 	defer target.Close()
+	handOver(context.WithoutCancel(r.Context()), w, target)
+}
+
+// handOver answers a CONNECT and joins the caller's connection with target, until
+// both have ended or ctx has. The caller closes target.
+func handOver(ctx context.Context, w http.ResponseWriter, target net.Conn) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "this connection cannot be handed over", http.StatusInternalServerError)
@@ -57,6 +68,10 @@ func (re *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	defer context.AfterFunc(ctx, func() {
+		_ = conn.Close()
+		_ = target.Close()
+	})()
 	copyBoth(conn, target)
 }
 

@@ -55,7 +55,7 @@ type builder struct {
 }
 
 // buildRoot builds the sandbox's root in a tmpfs on dir.
-func buildRoot(dir string, cfg initConfig, home int) error {
+func buildRoot(dir string, cfg initConfig, home int, trees []int) error {
 	b := &builder{dir: dir}
 	b.tmpfs("/", "mode=0755,size=16m")
 	b.system()
@@ -72,6 +72,7 @@ func buildRoot(dir string, cfg initConfig, home int) error {
 	b.do("mount the home", func() error {
 		return unix.MoveMount(home, "", unix.AT_FDCWD, b.at(HomePath), unix.MOVE_MOUNT_F_EMPTY_PATH)
 	})
+	b.mounts(cfg.Mounts, trees)
 	b.do("make the root read-only", func() error {
 		return unix.MountSetattr(unix.AT_FDCWD, b.dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	})

@@ -30,14 +30,18 @@ type inode struct{ dev, ino uint64 }
 
 // diskUse is what a folder takes on its file system, in bytes. A file with
 // several names counts once; what cannot be read and what is mounted there is left out.
-func diskUse(dir string) (uint64, error) {
+func diskUse(dir string, mounts []Mount) (uint64, error) {
 	var top syscall.Stat_t
 	if err := syscall.Stat(dir, &top); err != nil {
 		return 0, &os.PathError{Op: "stat", Path: dir, Err: err}
 	}
 	var total uint64
 	seen := map[inode]bool{}
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	mounted := map[string]bool{}
+	for _, m := range mounts {
+		mounted[m.Target] = true
+	}
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // gone meanwhile, or closed to everybody
 		}
@@ -49,7 +53,7 @@ func diskUse(dir string) (uint64, error) {
 		if !ok {
 			return nil
 		}
-		if st.Dev != top.Dev {
+		if st.Dev != top.Dev || mounted[p] {
 			if e.IsDir() {
 				return fs.SkipDir
 			}

@@ -22,7 +22,9 @@ const (
 type inherited struct {
 	Listener int   // the agent's socket; absent for a probe
 	Control  int   // what the launcher asks later
+	Egress   int   // where the proxy's listening socket goes
 	Group    int   // the v2 cgroup of the commands, as a directory
+	Mounts   []int // trees of the host to mount, for root
 	Tasks    []int // files of v1 cgroups that the thread which starts commands joins
 }
 
@@ -37,6 +39,7 @@ type initConfig struct {
 	Network     string
 	EnvdVersion string
 	Limits      Limits
+	Mounts      []Mount
 	FDs         inherited
 	// MemoryGroup says that a cgroup bounds the memory.
 	MemoryGroup bool

@@ -22,27 +22,41 @@ type boxState uint8
 const (
 	boxStarting boxState = iota // reserved, not to be seen
 	boxRunning
+	boxPausing // about to be paused or to run again; shown as paused
+	boxPaused
 	boxKilling // not to be seen any more
 )
 
 // box is one sandbox. Fields above mu's line in [Server] never change after
-// the start; state, endAt and retryAt are guarded by Server.mu.
+// the start; state, run, endAt and retryAt are guarded by Server.mu.
 type box struct {
 	id       string
 	template string
+	alias    string // the template's name, "" without one
 	dir      string
 	sock     string
 	network  string
 	token    string
 	metadata map[string]string
-	started  time.Time
-	inst     Instance
+	// lifetime is what it was made with; at its end it is paused if autoPause.
+	lifetime              time.Duration
+	autoPause, autoResume bool
+	started               time.Time
+	inst                  Instance
+	logs                  boxLog
+	history               history
+	// logEnd is the reading end of the agent's log.
+	logEnd *os.File
+	// turn is held by a pause, resume or snapshot under way.
+	turn chan struct{}
 	// agent and ports carry data-plane requests into the sandbox.
 	agent, ports *http.Transport
 	// gone is closed when nothing of the sandbox is left.
 	gone chan struct{}
 
-	state   boxState
+	state boxState
+	// run is when the present run began: the start, or the last resume.
+	run     time.Time
 	endAt   time.Time
 	retryAt time.Time
 }
@@ -69,11 +83,15 @@ func newID() string {
 	return string(b)
 }
 
+// home is the sandbox's home on the host.
+func (b *box) home() string { return filepath.Join(b.dir, "home") }
+
 // create makes and starts a sandbox from a checked request.
 func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Duration) (*box, error) {
 	b := &box{
-		id: newID(), template: req.TemplateID, metadata: req.Metadata,
-		network: s.networkFor(req), gone: make(chan struct{}),
+		id: newID(), template: req.source.id, alias: req.source.alias, metadata: req.Metadata,
+		network: s.networkFor(req), gone: make(chan struct{}), turn: make(chan struct{}, 1),
+		lifetime: lifetime, autoPause: req.AutoPause, autoResume: req.AutoResume != nil && req.AutoResume.Enabled,
 	}
 	b.dir = filepath.Join(s.opt.Dir, sandboxesDir, b.id)
 	b.sock = filepath.Join(b.dir, "agent.sock")
@@ -85,6 +103,10 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 		s.mu.Unlock()
 		return nil, errEnding
 	}
+	if len(s.boxes) >= s.opt.MaxSandboxes {
+		s.mu.Unlock()
+		return nil, refuse(http.StatusTooManyRequests, "the local server holds %d sandboxes, which is its most", s.opt.MaxSandboxes)
+	}
 	s.boxes[b.id] = b
 	s.creating.Add(1)
 	s.mu.Unlock()
@@ -93,7 +115,10 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
 
-	if err := s.start(ctx, b, req.EnvVars); err != nil {
+	if err := s.start(ctx, b, req); err != nil {
+		if b.logEnd != nil {
+			_ = b.logEnd.Close()
+		}
 		if left := removeTree(b.dir); left != nil {
 			s.log.Error("folder left", "sandbox", b.id, "err", left)
 		}
@@ -102,12 +127,14 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 	}
 	s.mu.Lock()
 	b.started = s.clock.Now()
+	b.run = b.started
 	b.endAt = b.started.Add(lifetime)
 	b.state = boxRunning
 	s.holdUntil = time.Time{}
 	s.mu.Unlock()
 	s.nudge()
 	s.work.Go(func() { s.watch(b) })
+	b.logs.add(b.started, levelInfo, "created", map[string]string{"template": b.template, "network": b.network})
 	s.log.Info("created", "sandbox", b.id, "network", b.network, "lifetime", lifetime)
 	return b, nil
 }
@@ -127,10 +154,12 @@ func separatesNetwork(l client.Isolation) bool {
 }
 
 // start makes the folder and the agent's socket and starts the sandbox.
-func (s *Server) start(ctx context.Context, b *box, env map[string]string) error {
-	home := filepath.Join(b.dir, "home")
-	if err := os.MkdirAll(home, 0o700); err != nil {
+func (s *Server) start(ctx context.Context, b *box, req newSandbox) error {
+	if err := os.MkdirAll(b.home(), 0o700); err != nil {
 		return fmt.Errorf("make the sandbox's folder: %w", err)
+	}
+	if err := fillHome(ctx, b.home(), req); err != nil {
+		return err
 	}
 	ln, err := ListenUnix(b.sock)
 	if err != nil {
@@ -142,15 +171,19 @@ func (s *Server) start(ctx context.Context, b *box, env map[string]string) error
 		return fmt.Errorf("share the agent's socket: %w", err)
 	}
 	defer lf.Close()
-	logFile, err := os.OpenFile(filepath.Join(b.dir, "agent.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_EXCL, 0o600)
+	// A pipe instead of a file: what an agent says takes no room on disk, and
+	// the newest of it can be asked for.
+	logEnd, logFile, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("open the agent's log: %w", err)
+		return fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer logFile.Close()
+	b.logEnd = logEnd
+	s.work.Go(func() { b.logs.follow(logEnd, s.clock.Now) })
 
 	inst, err := s.opt.Isolator.Start(ctx, Spec{
-		ID: b.id, Home: home, Listener: lf, Env: sandboxEnv(b, env), AccessToken: b.token,
-		Network: b.network, EnvdVersion: s.opt.EnvdVersion, Log: logFile,
+		ID: b.id, Home: b.home(), Listener: lf, Env: sandboxEnv(b, req.EnvVars), AccessToken: b.token,
+		Network: b.network, EnvdVersion: s.opt.EnvdVersion, Log: logFile, Mounts: req.mounts(),
 	})
 	if err != nil {
 		return err
@@ -188,7 +221,7 @@ func (s *Server) watch(b *box) {
 func (s *Server) claim(b *box) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.state != boxRunning {
+	if b.state == boxStarting || b.state == boxKilling {
 		return false
 	}
 	b.state = boxKilling
@@ -204,13 +237,14 @@ func (s *Server) end(b *box) error {
 		s.log.Error("kill failed", "sandbox", b.id, "err", err)
 		s.mu.Lock()
 		now := s.clock.Now()
-		b.state, b.endAt, b.retryAt = boxRunning, now, now.Add(killRetry)
+		b.state, b.endAt, b.retryAt, b.autoPause = boxRunning, now, now.Add(killRetry), false
 		s.mu.Unlock()
 		s.nudge()
 		return fmt.Errorf("end sandbox %s: %w", b.id, err)
 	}
 	b.agent.CloseIdleConnections()
 	b.ports.CloseIdleConnections()
+	_ = b.logEnd.Close()
 	err := removeTree(b.dir)
 	if err != nil {
 		s.log.Error("folder left", "sandbox", b.id, "err", err)

@@ -41,21 +41,27 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /sandboxes/{id}/connect", s.withBox(s.handleConnect(version1())))
 	mux.HandleFunc("POST /v2/sandboxes/{id}/connect", s.withBox(s.handleConnect(version2())))
 	mux.HandleFunc("POST /sandboxes/{id}/resume", s.withBox(s.handleResume))
-	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handleLater("pausing a sandbox")))
-	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleLater("snapshots")))
+	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handlePause))
+	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleSnapshot))
 	mux.HandleFunc("POST /sandboxes/{id}/fork", s.withBox(s.handleLater("forking a sandbox")))
-	mux.HandleFunc("GET /sandboxes/{id}/logs", s.withBox(s.handleLater("a sandbox's log")))
-	mux.HandleFunc("GET /v2/sandboxes/{id}/logs", s.withBox(s.handleLater("a sandbox's log")))
+	mux.HandleFunc("GET /sandboxes/{id}/logs", s.handleLogsV1)
+	mux.HandleFunc("GET /v2/sandboxes/{id}/logs", s.handleLogsV2)
+	mux.HandleFunc("GET /snapshots", s.handleSnapshots)
 	mux.HandleFunc("PUT /sandboxes/{id}/network", s.withBox(s.handleLater("changing the network of a running sandbox")))
 
 	mux.HandleFunc("GET /templates", s.handleTemplates)
 	mux.HandleFunc("GET /v2/templates", s.handleTemplates)
 	mux.HandleFunc("GET /templates/{id}", s.handleTemplate)
-	mux.HandleFunc("GET /templates/aliases/{alias}", s.handleAlias)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeError(w, refuse(http.StatusNotFound, "the local server has no %s %s", r.Method, r.URL.Path))
-	})
+	mux.HandleFunc("DELETE /templates/{id}", s.handleDeleteTemplate)
+	mux.HandleFunc("GET /templates/{id}/{part}", s.handleTemplatePart)
+	mux.HandleFunc("POST /templates/tags", s.handleAddTags)
+	mux.HandleFunc("DELETE /templates/tags", s.handleDeleteTags)
+	mux.HandleFunc("/", unknownRoute)
 	return mux
+}
+
+func unknownRoute(w http.ResponseWriter, r *http.Request) {
+	writeError(w, refuse(http.StatusNotFound, "the local server has no %s %s", r.Method, r.URL.Path))
 }
 
 // withBox finds the sandbox of {id} and answers 400 or 404 itself.
@@ -156,6 +162,9 @@ func (s *Server) handleCreate(v version) http.HandlerFunc {
 		if e == nil {
 			e = s.check(&req)
 		}
+		if e == nil {
+			req.Folders, e = s.foldersOf(r)
+		}
 		if e != nil {
 			writeError(w, e)
 			return
@@ -192,19 +201,18 @@ func (s *Server) check(req *newSandbox) *apiError {
 	if req.TemplateID == "" {
 		return refuse(http.StatusBadRequest, "templateID is required")
 	}
-	name, ok := templateName(req.TemplateID)
-	if !ok {
-		return refuse(http.StatusNotFound, "template %q not found: the local server has only %q", req.TemplateID, baseTemplate)
+	var e *apiError
+	if req.source, e = s.sourceOf(req.TemplateID); e != nil {
+		return e
 	}
-	req.TemplateID = name
 	if req.Timeout != nil {
 		if e := checkSeconds("timeout", *req.Timeout, 1); e != nil {
 			return e
 		}
 	}
 	switch {
-	case req.AutoPause, req.AutoResume != nil && req.AutoResume.Enabled:
-		return refuse(http.StatusBadRequest, "autoPause and autoResume: the local server cannot pause sandboxes")
+	case req.AutoPauseMemory != nil && !*req.AutoPauseMemory:
+		return refuse(http.StatusBadRequest, "autoPauseMemory: false is not offered by the local server")
 	case given(req.Network):
 		return refuse(http.StatusBadRequest, "network: the local server has no network rules; use allow_internet_access")
 	case given(req.MCP):
@@ -246,7 +254,7 @@ func (s *Server) handleGet(w http.ResponseWriter, _ *http.Request, b *box) {
 		listedJSON:          s.listed(b),
 		EnvdAccessToken:     b.token,
 		AllowInternetAccess: b.network == NetworkHost,
-		Lifecycle:           lifecycleJSON{OnTimeout: "kill"},
+		Lifecycle:           b.lifecycle(),
 	})
 }
 
@@ -301,38 +309,19 @@ func (s *Server) answerEmpty(w http.ResponseWriter, e *apiError) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Server) handleConnect(v version) func(http.ResponseWriter, *http.Request, *box) {
-	return func(w http.ResponseWriter, r *http.Request, b *box) {
-		body, e := readBody[timeoutBody](w, r, v.connectTimeout > 0)
-		lifetime := v.connectTimeout
-		switch {
-		case e != nil:
-		case body.Timeout != nil:
-			lifetime = time.Duration(*body.Timeout) * time.Second
-			e = checkSeconds("timeout", *body.Timeout, 0)
-		case lifetime == 0:
-			e = refuse(http.StatusBadRequest, "timeout is required")
-		}
-		if e == nil {
-			e = s.setEnd(b, lifetime, false)
-		}
-		if e != nil {
-			writeError(w, e)
-			return
-		}
-		writeJSON(w, http.StatusOK, s.sandbox(b))
-	}
-}
-
 // setEnd applies the rules of e2b-protocol §3.5: the new end is d from now, at
 // most the plan maximum after the start; only with shorten may it be earlier.
 func (s *Server) setEnd(b *box, d time.Duration, shorten bool) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.state != boxRunning {
-		return refuse(http.StatusNotFound, "sandbox %q not found", b.id)
+	switch b.state {
+	case boxRunning:
+	case boxPaused, boxPausing:
+		return refuse(http.StatusConflict, "sandbox %q is paused", b.id)
+	default:
+		return notFound(b)
 	}
-	now, latest := s.clock.Now(), b.started.Add(maxLifetime)
+	now, latest := s.clock.Now(), b.run.Add(maxLifetime)
 	if !latest.After(now) {
 		return refuse(http.StatusBadRequest, "the sandbox has reached its longest life of %s", maxLifetime)
 	}
@@ -345,11 +334,8 @@ func (s *Server) setEnd(b *box, d time.Duration, shorten bool) *apiError {
 	}
 	b.endAt = end
 	s.nudge()
+	b.logs.add(now, levelInfo, "lifetime set", map[string]string{"end": end.Format(time.RFC3339)})
 	return nil
-}
-
-func (s *Server) handleResume(w http.ResponseWriter, _ *http.Request, b *box) {
-	writeError(w, refuse(http.StatusConflict, "sandbox %q is already running", b.id))
 }
 
 func (s *Server) handleLater(what string) func(http.ResponseWriter, *http.Request, *box) {

@@ -101,7 +101,7 @@ func TestCreateGetKill(t *testing.T) {
 	if spec.AccessToken != sb.EnvdAccessToken || spec.Network != NetworkOff || spec.ID != sb.SandboxID {
 		t.Errorf("isolator got %+v", spec)
 	}
-	for path, mode := range map[string]os.FileMode{"": 0o700, "home": 0o700, "agent.sock": 0o600, "agent.log": 0o600, "meta.json": 0o600} {
+	for path, mode := range map[string]os.FileMode{"": 0o700, "home": 0o700, "agent.sock": 0o600, "meta.json": 0o600} {
 		info, err := os.Stat(filepath.Join(r.dir, "sandboxes", sb.SandboxID, path))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%q: %v, %v, want mode %o", path, info, err, mode)
@@ -206,8 +206,10 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/sandboxes", `{"templateID":"base","timeout":0}`, 400, "at least 1"},
 		{"POST", "/sandboxes", `{"templateID":"base","timeout":-5}`, 400, "at least 1"},
 		{"POST", "/sandboxes", `{"templateID":"base","timeout":9999999999}`, 400, "at most"},
-		{"POST", "/sandboxes", `{"templateID":"base","autoPause":true}`, 400, "pause"},
-		{"POST", "/sandboxes", `{"templateID":"base","autoResume":{"enabled":true}}`, 400, "pause"},
+		{"POST", "/sandboxes", `{"templateID":"base","autoPause":true,"autoPauseMemory":false}`, 400, "autoPauseMemory"},
+		{"POST", "/sandboxes", `{"templateID":"other/base"}`, 404, "namespace"},
+		{"POST", "/sandboxes", `{"templateID":"../base"}`, 404, "namespace"},
+		{"POST", "/sandboxes", `{"templateID":"b a s e"}`, 400, "reference"},
 		{"POST", "/sandboxes", `{"templateID":"base","network":{"denyOut":["0.0.0.0/0"]}}`, 400, "network"},
 		{"POST", "/sandboxes", `{"templateID":"base","volumeMounts":[{"name":"a","path":"/a"}]}`, 400, "volume"},
 		{"POST", "/sandboxes", `{"templateID":"base","mcp":{"x":{}}}`, 400, "mcp"},
@@ -222,8 +224,15 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/sandboxes/" + id + "/refreshes", `{"duration":3601}`, 400, "3600"},
 		{"POST", "/sandboxes/" + id + "/pause", `{"memory":true}`, 501, "pausing"},
 		{"POST", "/sandboxes/" + id + "/resume", `{}`, 409, "already"},
-		{"POST", "/sandboxes/" + id + "/snapshots", `{}`, 501, "snapshots"},
-		{"GET", "/v2/sandboxes/" + id + "/logs", "", 501, "log"},
+		{"POST", "/sandboxes/" + id + "/snapshots", `{}`, 500, "no folder"},
+		{"POST", "/sandboxes/" + id + "/pause", `{"memory":false}`, 400, "memory"},
+		{"DELETE", "/templates/base", "", 403, "built in"},
+		{"DELETE", "/templates/none", "", 404, "not found"},
+		{"GET", "/sandboxes/" + id + "/metrics?start=9&end=3", "", 400, "start"},
+		{"GET", "/sandboxes/" + id + "/metrics?start=soon", "", 400, "start"},
+		{"GET", "/v2/sandboxes/" + id + "/logs?level=loud", "", 400, "level"},
+		{"GET", "/v2/sandboxes/" + id + "/logs?limit=1001", "", 400, "limit"},
+		{"GET", "/sandboxes/" + id + "/logs?start=x", "", 400, "start"},
 		{"GET", "/templates/team%2Fname%3Atag", "", 404, "team/name:tag"},
 		{"GET", "/nothing/here", "", 404, "/nothing/here"},
 		{"PUT", "/sandboxes", "{}", 404, "PUT"},
@@ -256,7 +265,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 
 func TestEmptyListsAreArrays(t *testing.T) {
 	r := newRig(t, &fakeIsolator{})
-	for _, path := range []string{"/sandboxes", "/v2/sandboxes", "/v2/sandboxes?state=paused", "/sandboxes/inone/metrics"} {
+	for _, path := range []string{"/sandboxes", "/v2/sandboxes", "/v2/sandboxes?state=paused", "/sandboxes/inone/metrics", "/snapshots"} {
 		if rep := r.do("GET", path, ""); rep.status != 200 || strings.TrimSpace(rep.body) != "[]" {
 			t.Errorf("%s: %+v", path, rep)
 		}
@@ -267,7 +276,7 @@ func TestEmptyListsAreArrays(t *testing.T) {
 	if rep := r.do("GET", "/health", ""); rep.status != 204 || rep.header.Get(HeaderVersion) != "1.2.3" || rep.header.Get(HeaderProtocol) != "1" {
 		t.Errorf("%+v", rep)
 	}
-	if rep := r.do("GET", "/v2/templates", ""); rep.status != 200 || !strings.Contains(rep.body, `"names":["base"]`) {
+	if rep := r.do("GET", "/v2/templates", ""); rep.status != 200 || !strings.Contains(rep.body, `"names":["base","code-interpreter-v1"]`) {
 		t.Errorf("%+v", rep)
 	}
 }

@@ -20,6 +20,22 @@
 //   - Control answers bear [HeaderVersion] and [HeaderProtocol]; a request with
 //     [HeaderHold] announces a create. [PathStatus] and [PathStop] are ours.
 //   - CONNECT with the routing headers gives a raw connection to a port inside.
-//   - What the server cannot do is refused (400, 501), never ignored: pause,
-//     snapshots, network rules, volumes, templates other than `base`.
+//   - [HeaderFolders] on a create names folders of the host to show or copy.
+//   - What the server cannot do is refused (400, 501), never ignored: network
+//     rules, volumes, forks, a pause without memory, building templates.
+//
+// # Pause, snapshots, logs, metrics
+//
+// A paused sandbox keeps its processes in memory, and its lifetime stands still.
+// A snapshot is a copy of the home folder, taken while the programs stand still,
+// and is a template from then on; it is kept below [Options].Store until it is
+// deleted. The log of a sandbox holds what the server did with it and the
+// processes its agent started, the newest thousand entries; nothing of it is
+// written to disk. Metrics are kept at five seconds for an hour and at a minute
+// for a day.
+//
+// # The front
+//
+// A [Front] answers on a TCP port for programs that do not know the socket. It
+// asks for what the socket's permissions otherwise give; see there.
 package server

@@ -230,10 +230,18 @@ type rig struct {
 
 func newRig(t *testing.T, iso *fakeIsolator) *rig {
 	t.Helper()
+	r := newRigWith(t, iso, "")
+	r.iso = iso
+	return r
+}
+
+// newRigWith is a rig with another isolator, and a folder for templates.
+func newRigWith(t *testing.T, iso Isolator, store string) *rig {
+	t.Helper()
 	dir := t.TempDir()
-	r := &rig{t: t, iso: iso, clock: newFakeClock(), dir: dir, sock: dir + "/s.sock", done: make(chan error, 1)}
+	r := &rig{t: t, clock: newFakeClock(), dir: dir, sock: dir + "/s.sock", done: make(chan error, 1)}
 	r.srv = New(Options{
-		Isolator: iso, Isolation: client.IsolationNamespace, Dir: dir, Version: "1.2.3", Clock: r.clock,
+		Isolator: iso, Isolation: client.IsolationNamespace, Dir: dir, Store: store, Version: "1.2.3", Clock: r.clock,
 	})
 	if err := os.MkdirAll(dir+"/sandboxes", 0o700); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,8 @@ type Spec struct {
 	EnvdVersion string
 	// Log gets what the agent says. The caller closes its own copy.
 	Log *os.File
+	// Mounts are folders of the host to show inside.
+	Mounts []Folder
 }
 
 // Instance is one running sandbox.

@@ -16,7 +16,7 @@ const pageMax = 100
 // listed is b as lists show it.
 func (s *Server) listed(b *box) listedJSON {
 	s.mu.Lock()
-	end := b.endAt
+	end, state := b.endAt, b.state
 	s.mu.Unlock()
 	meta := b.metadata
 	if meta == nil {
@@ -26,10 +26,27 @@ func (s *Server) listed(b *box) listedJSON {
 		TemplateID: b.template, SandboxID: b.id, ClientID: clientID,
 		StartedAt: b.started, EndAt: end,
 		CPUCount: s.host.cpus, MemoryMB: s.host.memoryMB, DiskSizeMB: s.host.diskMB,
-		State: "running", EnvdVersion: s.opt.EnvdVersion, Metadata: meta,
+		State: state.word(), Alias: b.alias, EnvdVersion: s.opt.EnvdVersion, Metadata: meta,
 		VolumeMounts: []struct{}{}, Isolation: string(s.opt.Isolation),
 	}
 }
+
+// visible reports whether the state is one that lists show.
+func (st boxState) visible() bool { return st != boxStarting && st != boxKilling }
+
+// word is the state on the wire.
+func (st boxState) word() string {
+	if st == boxPaused || st == boxPausing {
+		return statePaused
+	}
+	return stateRunning
+}
+
+// States on the wire (e2b-protocol §1).
+const (
+	stateRunning = "running"
+	statePaused  = "paused"
+)
 
 // visible returns every sandbox to be seen, newest first, ties by id.
 func (s *Server) visible() []*box {
@@ -37,7 +54,7 @@ func (s *Server) visible() []*box {
 	defer s.mu.Unlock()
 	out := make([]*box, 0, len(s.boxes))
 	for _, b := range s.boxes {
-		if b.state == boxRunning {
+		if b.state.visible() {
 			out = append(out, b)
 		}
 	}
@@ -57,8 +74,8 @@ func (s *Server) handleListV1(w http.ResponseWriter, r *http.Request) {
 	}
 	out := []listedJSON{}
 	for _, b := range s.visible() {
-		if matches(b.metadata, want) {
-			out = append(out, s.listed(b))
+		if l := s.listed(b); l.State == stateRunning && matches(b.metadata, want) {
+			out = append(out, l)
 		}
 	}
 	writeJSON(w, http.StatusOK, out)
@@ -67,6 +84,7 @@ func (s *Server) handleListV1(w http.ResponseWriter, r *http.Request) {
 // listQuery is a decoded query of GET /v2/sandboxes (e2b-protocol §3.4).
 type listQuery struct {
 	running  bool // running ones asked for
+	paused   bool // paused ones asked for
 	metadata map[string]string
 	asc      bool
 	after    time.Time
@@ -88,23 +106,31 @@ func (s *Server) handleListV2(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 		return
 	}
-	var all []*box
-	if q.running && !q.none {
-		for _, b := range s.visible() {
-			if matches(b.metadata, q.metadata) && !b.started.Before(q.after) && (q.template == "" || b.template == q.template) {
-				all = append(all, b)
-			}
+	if q.template != "" {
+		t, ok := s.template(q.template)
+		q.template, q.none = t.ID, !ok
+	}
+	var all []listedJSON
+	running := 0
+	for _, b := range s.visible() {
+		l := s.listed(b)
+		if !q.wants(&l) {
+			continue
 		}
+		if l.State == stateRunning {
+			running++
+		}
+		all = append(all, l)
 	}
 	if q.asc {
 		slices.Reverse(all)
 	}
 	if q.running {
-		w.Header().Set("X-Total-Running", strconv.Itoa(len(all)))
+		w.Header().Set("X-Total-Running", strconv.Itoa(running))
 	}
 	out := []listedJSON{}
-	for _, b := range all {
-		if !q.behind(b) {
+	for i := range all {
+		if !q.behind(&all[i]) {
 			continue
 		}
 		if len(out) == q.limit {
@@ -112,17 +138,27 @@ func (s *Server) handleListV2(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-Next-Token", q.encode(last.StartedAt, last.SandboxID))
 			break
 		}
-		out = append(out, s.listed(b))
+		out = append(out, all[i])
 	}
 	writeJSON(w, http.StatusOK, out)
 }
 
-// behind reports whether b comes after the page token in the order asked for.
-func (q listQuery) behind(b *box) bool {
+// wants reports whether a sandbox is one of those asked for.
+func (q listQuery) wants(l *listedJSON) bool {
+	asked := q.running
+	if l.State == statePaused {
+		asked = q.paused
+	}
+	return asked && !q.none && matches(l.Metadata, q.metadata) && !l.StartedAt.Before(q.after) &&
+		(q.template == "" || l.TemplateID == q.template)
+}
+
+// behind reports whether l comes after the page token in the order asked for.
+func (q listQuery) behind(l *listedJSON) bool {
 	if q.token.id == "" {
 		return true
 	}
-	n := newestFirst(&box{started: q.token.started, id: q.token.id}, b)
+	n := newestFirst(&box{started: q.token.started, id: q.token.id}, &box{started: l.StartedAt, id: l.SandboxID})
 	if q.asc {
 		return n > 0
 	}
@@ -156,18 +192,19 @@ func (q *listQuery) decode(token string) *apiError {
 }
 
 func parseListQuery(v url.Values) (listQuery, *apiError) {
-	q := listQuery{running: true, limit: pageMax}
+	q := listQuery{running: true, paused: true, limit: pageMax}
 	var e *apiError
 	if q.metadata, e = metadataFilter(v); e != nil {
 		return q, e
 	}
 	if v.Has("state") {
-		q.running = false
+		q.running, q.paused = false, false
 		for _, st := range strings.Split(v.Get("state"), ",") {
 			switch st {
-			case "running":
+			case stateRunning:
 				q.running = true
-			case "paused":
+			case statePaused:
+				q.paused = true
 			default:
 				return q, refuse(http.StatusBadRequest, "state %q is unknown", st)
 			}
@@ -191,8 +228,11 @@ func parseListQuery(v url.Values) (listQuery, *apiError) {
 		if strings.Contains(t, ":") {
 			return q, refuse(http.StatusBadRequest, "template must not have a tag")
 		}
-		name, ok := templateName(t)
-		q.template, q.none = name, !ok
+		ref, e := parseRef(t)
+		if e != nil && e.Code != http.StatusNotFound {
+			return q, e
+		}
+		q.template, q.none = ref.name, e != nil
 	}
 	if v.Has("limit") {
 		n, err := strconv.Atoi(v.Get("limit"))

@@ -56,7 +56,7 @@ func newDataPlane(s *Server) *dataPlane {
 // serve answers one data-plane request.
 func (d *dataPlane) serve(w http.ResponseWriter, r *http.Request, t target) {
 	b, ok := d.srv.find(t.id)
-	if !ok {
+	if !ok || !d.srv.wakeFor(r.Context(), b) {
 		sandboxGone(w, t)
 		return
 	}

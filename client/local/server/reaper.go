@@ -9,7 +9,10 @@ import (
 // is stopped, or the server has been idle for long enough.
 func (s *Server) reap(ctx context.Context) {
 	for {
-		expired, next, idle := s.plan(s.clock.Now())
+		expired, tired, next, idle := s.plan(s.clock.Now())
+		for _, b := range tired {
+			s.work.Go(func() { s.autoPause(b) })
+		}
 		for _, b := range expired {
 			s.log.Info("lifetime over", "sandbox", b.id)
 			s.work.Go(func() {
@@ -40,10 +43,10 @@ func (s *Server) reap(ctx context.Context) {
 	}
 }
 
-// plan marks sandboxes whose time is up as being killed and returns them, with
-// the wait until the next deadline (0 is none). idle means that the server has
+// plan marks sandboxes whose time is up as being killed and returns them, and
+// those that are to be paused instead, with the wait until the next deadline (0 is none). idle means that the server has
 // now decided to end: it takes no new sandbox from here on.
-func (s *Server) plan(now time.Time) (expired []*box, next time.Duration, idle bool) {
+func (s *Server) plan(now time.Time) (expired, tired []*box, next time.Duration, idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	consider := func(d time.Duration) {
@@ -60,6 +63,12 @@ func (s *Server) plan(now time.Time) (expired []*box, next time.Duration, idle b
 		if b.retryAt.After(at) {
 			at = b.retryAt
 		}
+		if !at.After(now) && b.autoPause {
+			// Until the pause has begun, the next look leaves it alone.
+			b.retryAt = now.Add(pauseTimeout)
+			tired = append(tired, b)
+			continue
+		}
 		if !at.After(now) {
 			b.state = boxKilling
 			expired = append(expired, b)
@@ -68,7 +77,7 @@ func (s *Server) plan(now time.Time) (expired []*box, next time.Duration, idle b
 		consider(min(at.Sub(now), wallCheck))
 	}
 	if len(s.boxes) > 0 || s.open > 0 || s.opt.IdleAfter < 0 {
-		return expired, next, false
+		return expired, tired, next, false
 	}
 	at := s.idleSince.Add(s.opt.IdleAfter)
 	if s.holdUntil.After(at) {
@@ -77,8 +86,8 @@ func (s *Server) plan(now time.Time) (expired []*box, next time.Duration, idle b
 	left := at.Sub(now)
 	if left <= 0 {
 		s.draining = true
-		return expired, 0, true
+		return expired, tired, 0, true
 	}
 	consider(left)
-	return expired, next, false
+	return expired, tired, next, false
 }

@@ -21,6 +21,10 @@ const Protocol = 1
 // DefaultIdleAfter is how long a server without sandboxes stays (product.md §2).
 const DefaultIdleAfter = 60 * time.Second
 
+// DefaultMaxSandboxes keeps a program that creates in a loop from taking the
+// whole machine.
+const DefaultMaxSandboxes = 1000
+
 const (
 	// EnvdVersion is the agent version that sandboxes report when Options names none.
 	EnvdVersion = "0.6.13"
@@ -51,6 +55,10 @@ type Options struct {
 	Dir string
 	// Version is the binary's version.
 	Version string
+	// Store is the folder of saved templates and snapshots; "" keeps none.
+	Store string
+	// MaxSandboxes bounds how many there can be; 0 is [DefaultMaxSandboxes].
+	MaxSandboxes int
 	// EnvdVersion is what sandboxes report; "" is [EnvdVersion].
 	EnvdVersion string
 	// IdleAfter is 0 for DefaultIdleAfter and negative for never.
@@ -68,6 +76,7 @@ type Server struct {
 	clock   Clock
 	control http.Handler
 	proxy   *dataPlane
+	store   *store
 	host    hostFacts
 	born    time.Time
 
@@ -97,11 +106,15 @@ func New(o Options) *Server {
 	if o.IdleAfter == 0 {
 		o.IdleAfter = DefaultIdleAfter
 	}
+	if o.MaxSandboxes == 0 {
+		o.MaxSandboxes = DefaultMaxSandboxes
+	}
 	if o.EnvdVersion == "" {
 		o.EnvdVersion = EnvdVersion
 	}
 	s := &Server{
 		opt: o, log: o.Logger, clock: o.Clock,
+		store: openStore(o.Store),
 		host:  readHostFacts(o.Dir),
 		wake:  make(chan struct{}, 1),
 		boxes: map[string]*box{},
@@ -111,6 +124,9 @@ func New(o Options) *Server {
 	s.idleSince, s.holdUntil = s.born, s.born.Add(holdTime)
 	s.control = s.routes()
 	s.proxy = newDataPlane(s)
+	for _, err := range s.store.broken {
+		s.log.Warn("left alone in the folder of templates", "err", err)
+	}
 	return s
 }
 
@@ -132,6 +148,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	loopCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { defer close(loop); s.reap(loopCtx) }()
+	sampling, endSampling := context.WithCancel(ctx)
+	defer endSampling()
+	s.work.Go(func() { s.sample(sampling) })
 	select {
 	case <-loop:
 	case err = <-served:
@@ -140,6 +159,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		<-loop
 	}
 	s.Stop()
+	endSampling()
 	// The listener goes first: who comes now finds no server and starts another.
 	_ = ln.Close()
 	left := s.endAll()
@@ -208,7 +228,7 @@ func (s *Server) find(id string) (*box, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.boxes[id]
-	if !ok || b.state != boxRunning {
+	if !ok || !b.state.visible() {
 		return nil, false
 	}
 	return b, true

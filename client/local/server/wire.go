@@ -13,6 +13,7 @@ type newSandbox struct {
 	TemplateID          string            `json:"templateID"`
 	Timeout             *int64            `json:"timeout"`
 	AutoPause           bool              `json:"autoPause"`
+	AutoPauseMemory     *bool             `json:"autoPauseMemory"`
 	AutoResume          *autoResume       `json:"autoResume"`
 	Secure              bool              `json:"secure"`
 	AllowInternetAccess *bool             `json:"allow_internet_access"`
@@ -22,6 +23,11 @@ type newSandbox struct {
 	MCP                 json.RawMessage   `json:"mcp"`
 	IAM                 json.RawMessage   `json:"iam"`
 	VolumeMounts        []json.RawMessage `json:"volumeMounts"`
+
+	// source is the template, resolved; Folders is our own addition (see
+	// [HeaderFolders]).
+	source  source
+	Folders []Folder `json:"-"`
 }
 
 type autoResume struct {
@@ -39,6 +45,7 @@ type sandboxJSON struct {
 // listedJSON is one element of a list.
 type listedJSON struct {
 	TemplateID   string            `json:"templateID"`
+	Alias        string            `json:"alias,omitempty"`
 	SandboxID    string            `json:"sandboxID"`
 	ClientID     string            `json:"clientID"`
 	StartedAt    time.Time         `json:"startedAt"`
@@ -61,6 +68,14 @@ type detailJSON struct {
 	AllowInternetAccess bool          `json:"allowInternetAccess"`
 	Domain              *string       `json:"domain"`
 	Lifecycle           lifecycleJSON `json:"lifecycle"`
+}
+
+// lifecycle is what becomes of b at the end of its lifetime.
+func (b *box) lifecycle() lifecycleJSON {
+	if b.autoPause {
+		return lifecycleJSON{AutoResume: b.autoResume, OnTimeout: "pause"}
+	}
+	return lifecycleJSON{AutoResume: b.autoResume, OnTimeout: "kill"}
 }
 
 type lifecycleJSON struct {

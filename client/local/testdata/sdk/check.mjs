@@ -6,6 +6,7 @@
 // node_modules folder that holds the package `e2b`.
 import assert from 'node:assert/strict'
 import http from 'node:http'
+import https from 'node:https'
 import * as sdk from 'e2b'
 
 const { Sandbox } = sdk
@@ -35,7 +36,9 @@ function page(box, port, path = '/') {
   const host = box.getHost(port)
   const to = new URL(at.url)
   return new Promise((resolve, reject) => {
-    const req = http.get({ host: to.hostname, port: to.port, path, headers: { host } }, (res) => {
+    const web = to.protocol === 'https:' ? https : http
+    const servername = host.replace(/:\d+$/, '')
+    const req = web.get({ host: to.hostname, port: to.port, path, headers: { host }, servername }, (res) => {
       let text = ''
       res.setEncoding('utf8')
       res.on('data', (part) => (text += part))

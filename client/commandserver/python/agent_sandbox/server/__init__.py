@@ -287,7 +287,7 @@ class _Handler(_http.BaseHTTPRequestHandler):
             self._answer(200, {"result": result})
 
     def log_message(self, form, *args):
-        print("%s %s" % (self.command, form % args), file=_sys.stderr, flush=True)
+        print(form % args, file=_sys.stderr, flush=True)
 
 
 class _Server(_http.ThreadingHTTPServer):
