@@ -19,7 +19,7 @@ import (
 
 func TestMountTarget(t *testing.T) {
 	for in, want := range map[string]string{
-		"/home/user/project": "/home/user/project", "/home/user/a/../b/": "/home/user/b", "/work": "/work", "/srv/x": "/srv/x", "/mnt/a/b": "/mnt/a/b",
+		"/home/user/project": "/home/user/project", "/home/user/a/../b/": "/home/user/b", "/project": "/project", "/srv/x": "/srv/x", "/mnt/a/b": "/mnt/a/b",
 		"/app/src": "/app/src", "/library": "/library",
 		"": "", "work": "", "/": "", "/home": "", "/home/user": "", "/home/user/..": "", "/usr": "", "/usr/local/x": "", "/etc/x": "", "/tmp/x": "",
 		"/proc/x": "", "/dev/shm/x": "", "/mnt": "", "/opt/../etc": "", "/a\x00b": "", "/lib/x": "", "/run/x": "", "/var/lib/x": "",
@@ -47,21 +47,21 @@ func TestMountRefusals(t *testing.T) {
 		mounts []Mount
 		want   string
 	}{
-		"missing":     {"", []Mount{{Host: dir + "/none", Target: "/work"}}, "no such file"},
-		"a file":      {"", []Mount{{Host: file, Target: "/work"}}, "not a folder"},
-		"root":        {"", []Mount{{Host: "/", Target: "/work"}}, "own files"},
-		"around home": {"", []Mount{{Host: filepath.Dir(home), Target: "/work"}}, "own files"},
-		"proc":        {"", []Mount{{Host: "/proc/self", Target: "/work"}}, "kernel"},
+		"missing":     {"", []Mount{{Host: dir + "/none", Target: "/project"}}, "no such file"},
+		"a file":      {"", []Mount{{Host: file, Target: "/project"}}, "not a folder"},
+		"root":        {"", []Mount{{Host: "/", Target: "/project"}}, "own files"},
+		"around home": {"", []Mount{{Host: filepath.Dir(home), Target: "/project"}}, "own files"},
+		"proc":        {"", []Mount{{Host: "/proc/self", Target: "/project"}}, "kernel"},
 		"bad target":  {"", []Mount{{Host: dir, Target: "/etc"}}, "sandbox's own"},
-		"overlap":     {"", []Mount{{Host: dir, Target: "/work"}, {Host: dir, Target: "/work/x"}}, "overlap"},
-		"weak level":  {client.IsolationProcess, []Mount{{Host: dir, Target: "/work"}}, "namespace only"},
+		"overlap":     {"", []Mount{{Host: dir, Target: "/project"}, {Host: dir, Target: "/project/x"}}, "overlap"},
+		"weak level":  {client.IsolationProcess, []Mount{{Host: dir, Target: "/project"}}, "namespace only"},
 	}
 	if os.Geteuid() != 0 {
 		cases["closed"] = struct {
 			level  client.Isolation
 			mounts []Mount
 			want   string
-		}{"", []Mount{{Host: shut, Target: "/work"}}, "permission denied"}
+		}{"", []Mount{{Host: shut, Target: "/project"}}, "permission denied"}
 	}
 	for name, c := range cases {
 		if c.level == "" {
@@ -95,17 +95,17 @@ func TestMounts(t *testing.T) {
 	}
 	rw, ro, inHome := project(), project(), project()
 	b := startBox(t, l, Config{Mounts: []Mount{
-		{Host: rw, Target: "/work"}, {Host: ro, Target: "/srv/ro", ReadOnly: true}, {Host: inHome, Target: HomePath + "/a/b"},
+		{Host: rw, Target: "/project"}, {Host: ro, Target: "/srv/ro", ReadOnly: true}, {Host: inHome, Target: HomePath + "/a/b"},
 	}})
-	if got := b.sh(t, "cat /work/f /srv/ro/f ~/a/b/f; stat -c ' %U' /work/f /work; echo new >/work/new; echo x >>/work/f; echo y >~/a/b/g; stat -c %U /work/new"); got != "from the hostfrom the hostfrom the host user\n user\nuser\n" {
+	if got := b.sh(t, "cat /project/f /srv/ro/f ~/a/b/f; stat -c ' %U' /project/f /project; echo new >/project/new; echo x >>/project/f; echo y >~/a/b/g; stat -c %U /project/new"); got != "from the hostfrom the hostfrom the host user\n user\nuser\n" {
 		t.Errorf("%q", got)
 	}
-	for _, refused := range []string{"echo x >/srv/ro/new", "rm /srv/ro/f", "chmod 4755 /work/f", "install -m 4755 /bin/true /work/x", "touch /work/../work2"} {
+	for _, refused := range []string{"echo x >/srv/ro/new", "rm /srv/ro/f", "chmod 4755 /project/f", "install -m 4755 /bin/true /project/x", "touch /project/../project2"} {
 		if out := b.do(t, runRequest{Argv: []string{"sh", "-c", refused}}); out.Exit.Code == 0 {
 			t.Errorf("allowed: %s", refused)
 		}
 	}
-	flags := b.sh(t, "grep -E ' (/work|/srv/ro) ' /proc/self/mountinfo | cut -d' ' -f6")
+	flags := b.sh(t, "grep -E ' (/project|/srv/ro) ' /proc/self/mountinfo | cut -d' ' -f6")
 	for line := range strings.Lines(flags) {
 		if !strings.Contains(line, "nosuid") || !strings.Contains(line, "nodev") {
 			t.Errorf("flags %q", line)
@@ -147,8 +147,8 @@ func TestMountOfRootsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := startBox(t, l, Config{Mounts: []Mount{{Host: dir, Target: "/work"}}})
-	got := b.sh(t, "cat /work/open; cat /work/shut 2>/dev/null || echo ' refused'; echo x 2>/dev/null >/work/new || echo refused; stat -c %U /work/open")
+	b := startBox(t, l, Config{Mounts: []Mount{{Host: dir, Target: "/project"}}})
+	got := b.sh(t, "cat /project/open; cat /project/shut 2>/dev/null || echo ' refused'; echo x 2>/dev/null >/project/new || echo refused; stat -c %U /project/open")
 	if diff := cmp.Diff("open refused\nrefused\nnobody\n", got); diff != "" {
 		t.Error(diff)
 	}
