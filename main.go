@@ -296,6 +296,8 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 	}()
 	_, err = program.Run()
 	sig := stop()
+	// What outlives the dashboard is named, never asked about (product.md §9).
+	survivors := root.Survivors()
 	cancel()
 	<-watched
 	switch {
@@ -305,6 +307,9 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 		return nil
 	case err != nil:
 		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Err: err}
+	}
+	for _, line := range survivors {
+		fmt.Println("still running: " + line)
 	}
 	return nil
 }

@@ -40,8 +40,12 @@ func (r *Root) askQuit(always bool) tea.Cmd {
 	return r.push(&quitBox{stakes: stakes, survives: r.Survivors()})
 }
 
-// Survivors names what goes on without the dashboard.
+// Survivors names what goes on without the dashboard. Once the program has been
+// left it is what went on at that moment.
 func (r *Root) Survivors() []string {
+	if r.quit {
+		return r.survivors
+	}
 	return r.collect(func(v any) []string {
 		if s, ok := v.(Survivor); ok {
 			return s.Survives()
@@ -76,6 +80,7 @@ func (r *Root) collect(ask func(any) []string) []string {
 }
 
 func (r *Root) leave() tea.Cmd {
+	r.survivors = r.Survivors()
 	r.quit = true
 	r.Close()
 	return tea.Quit

@@ -78,7 +78,9 @@ type Root struct {
 	focused bool
 	hint    string
 	quit    bool
-	closed  bool
+	// survivors is what went on when the program was left.
+	survivors []string
+	closed    bool
 
 	pending  []string          // keys of an unfinished sequence
 	raw      []tea.KeyPressMsg // the same as they came, for a screen that captures

@@ -138,9 +138,10 @@ func TestE2EShellFromTheList(t *testing.T) {
 	p.typ("\x1dd")
 	p.untilShows("NAME/ID")
 	p.untilShows("▌  one")
-	// The shell survives, so q asks nothing.
+	// The shell survives, so q asks nothing and names it.
 	p.typ("q")
 	p.leaves()
+	p.untilShows("still running: 1 shell in ")
 }
 
 // Signals leave the terminal clean.
