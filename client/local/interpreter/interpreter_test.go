@@ -49,6 +49,9 @@ func (plainSpawner) Spawn(spec envd.Spec) (envd.Child, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
 	c.in, c.out, c.err = pipes[0][1], pipes[1][0], pipes[2][0]
+	// The program found may be a wrapper that runs the real one as a child; a
+	// group of their own lets a signal reach both.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -78,8 +81,8 @@ func (c *plainChild) Exit() envd.Exit {
 }
 
 func (c *plainChild) Signal(sig int) error {
-	err := c.cmd.Process.Signal(syscall.Signal(sig))
-	if errors.Is(err, os.ErrProcessDone) {
+	err := syscall.Kill(-c.cmd.Process.Pid, syscall.Signal(sig))
+	if errors.Is(err, syscall.ESRCH) {
 		return nil
 	}
 	return err
