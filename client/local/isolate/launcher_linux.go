@@ -216,11 +216,19 @@ func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, err
 	}
 	defer func() { _ = unix.Chdir("/") }()
 	proc, err := os.StartProcess(l.self.path(), argv, attr)
+	// Rarely, and only in long runs of starts, the kernel refuses one with EACCES
+	// that it grants a moment later. Nothing was started, so asking again is safe.
+	for again := 0; errors.Is(err, unix.EACCES) && again < startAgain; again++ {
+		proc, err = os.StartProcess(l.self.path(), argv, attr)
+	}
 	if err != nil {
 		return nil, explainStart(err)
 	}
 	return proc, nil
 }
+
+// startAgain is how often a start that was refused with EACCES is tried again.
+const startAgain = 5
 
 // explainStart says in words what the usual refusals mean.
 func explainStart(err error) error {
