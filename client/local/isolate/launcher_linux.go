@@ -38,20 +38,20 @@ func openSelf() (*selfExe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the running binary: %w", err)
 	}
-	defer func() { _ = unix.Close(fd) }()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
 		return nil, fmt.Errorf("look at the running binary: %w", err)
 	}
 	if os.Geteuid() == 0 && st.Mode&0o001 == 0 {
+		_ = unix.Close(fd)
 		copied, err := copySelf()
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = unix.Close(copied) }()
-		return highFD(copied)
+		return &selfExe{fd: copied}, nil
 	}
-	return highFD(fd)
+	return &selfExe{fd: fd}, nil
 }
 
 // copySelf copies the running binary into memory, executable by everybody.
@@ -77,17 +77,23 @@ func copySelf() (int, error) {
 	return unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_PATH|unix.O_CLOEXEC, 0)
 }
 
-// highFD copies fd to a number that no inherited descriptor takes: those are
-// put in their places before the new program is opened.
-func highFD(fd int) (*selfExe, error) {
-	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 64)
-	if err != nil {
-		return nil, err
+// start starts this binary with argv and attr. The child arranges what it
+// inherits before it opens its program, and on the way copies descriptors to
+// numbers just above the highest of them; one of those copies would take the
+// place of the binary's own descriptor. A copy beyond that range is safe.
+func (e *selfExe) start(argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	highest := len(attr.Files)
+	for _, f := range attr.Files {
+		highest = max(highest, int(f.Fd()))
 	}
-	return &selfExe{fd: high}, nil
+	beyond := highest + len(attr.Files) + 4 // one copy for each, one for the runtime's pipe
+	fd, err := unix.FcntlInt(uintptr(e.fd), unix.F_DUPFD_CLOEXEC, beyond)
+	if err != nil {
+		return nil, fmt.Errorf("copy the running binary's descriptor: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return os.StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, attr)
 }
-
-func (e *selfExe) path() string { return "/proc/self/fd/" + strconv.Itoa(e.fd) }
 
 func (e *selfExe) close() error {
 	if e.fd < 0 {
@@ -190,7 +196,7 @@ func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, err
 		if cfg.Level == client.IsolationLandlock {
 			argv = append(argv, confineArg)
 		}
-		return os.StartProcess(l.self.path(), argv, attr)
+		return l.self.start(argv, attr)
 	}
 	if l.nsErr != nil {
 		return nil, l.nsErr
@@ -215,20 +221,12 @@ func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, err
 		return nil, fmt.Errorf("enter the home: %w", err)
 	}
 	defer func() { _ = unix.Chdir("/") }()
-	proc, err := os.StartProcess(l.self.path(), argv, attr)
-	// Rarely, and only in long runs of starts, the kernel refuses one with EACCES
-	// that it grants a moment later. Nothing was started, so asking again is safe.
-	for again := 0; errors.Is(err, unix.EACCES) && again < startAgain; again++ {
-		proc, err = os.StartProcess(l.self.path(), argv, attr)
-	}
+	proc, err := l.self.start(argv, attr)
 	if err != nil {
 		return nil, explainStart(err)
 	}
 	return proc, nil
 }
-
-// startAgain is how often a start that was refused with EACCES is tried again.
-const startAgain = 5
 
 // explainStart says in words what the usual refusals mean.
 func explainStart(err error) error {

@@ -122,7 +122,7 @@ func (l *Launcher) userNamespace(attr *syscall.SysProcAttr) (*os.File, error) {
 	defer wait.Close()
 	defer hold.Close()
 	attr.Pdeathsig = syscall.SIGKILL
-	p, err := os.StartProcess(l.self.path(), []string{initName}, &os.ProcAttr{Files: []*os.File{null, null, null, wait}, Sys: attr, Env: []string{}})
+	p, err := l.self.start([]string{initName}, &os.ProcAttr{Files: []*os.File{null, null, null, wait}, Sys: attr, Env: []string{}})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,10 @@ func openSelf() (*selfExe, error) {
 	return &selfExe{file: p}, nil
 }
 
-func (e *selfExe) path() string { return e.file }
+// start starts this binary with argv and attr.
+func (e *selfExe) start(argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	return os.StartProcess(e.file, argv, attr)
+}
 
 func (e *selfExe) close() error { return nil }
 
@@ -33,7 +36,7 @@ func prepareHome(Config) error { return nil }
 
 func (l *Launcher) startProcess(cfg Config, attr *os.ProcAttr) (*os.Process, error) {
 	attr.Dir = cfg.Home
-	return os.StartProcess(l.self.path(), []string{initName}, attr)
+	return l.self.start([]string{initName}, attr)
 }
 
 // startTime is when the process started, in microseconds since 1970.
