@@ -287,7 +287,7 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 	defer cancel()
 	root := ui.New(w.rootOptions(ctx, f, conf, keys, sc))
 	defer root.Close()
-	program := tea.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	program := ui.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	stop := quitOnSignal(program)
 	watched := make(chan struct{})
 	go func() {
@@ -370,7 +370,7 @@ func (w *world) play(ctx context.Context, f cli.Flags, path string, rate float64
 		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
 	})
 	defer root.Close()
-	program := tea.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	program := ui.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	stop := quitOnSignal(program)
 	_, err = program.Run()
 	sig := stop()

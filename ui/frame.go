@@ -70,6 +70,7 @@ func (r *Root) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	r.view = v
+	r.frames.drawn()
 	return v
 }
 

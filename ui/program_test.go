@@ -23,7 +23,7 @@ func program(t *testing.T, s *fake, o ui.Options) (typed io.Writer, wait func() 
 	o.Start = "list"
 	root := ui.New(o)
 	var screen bytes.Buffer
-	p := tea.NewProgram(root, tea.WithInput(in), tea.WithOutput(&screen), tea.WithWindowSize(80, 24),
+	p := ui.NewProgram(root, tea.WithInput(in), tea.WithOutput(&screen), tea.WithWindowSize(80, 24),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignalHandler())
 	done := make(chan error, 1)
 	go func() {

@@ -100,6 +100,7 @@ type Root struct {
 	shown         uint64 // what the last second was judged by, see moved
 	waiting       bool   // a frame is scheduled
 	drawnAt       time.Time
+	frames        *framePace // nil keeps the program's own
 }
 
 // layer is a screen on the stack.
@@ -443,6 +444,7 @@ func (r *Root) Close() {
 		return
 	}
 	r.closed = true
+	r.frames.stop()
 	for len(r.overlays) > 0 {
 		r.closeOverlay(nil)
 	}
