@@ -158,6 +158,9 @@ func (q *quirky) data(w http.ResponseWriter, r *http.Request, id, port, path str
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
+	// The answer may begin while the request still flows; without this the server
+	// would close the request then, and its stream would be cut.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	p.ServeHTTP(w, r)
 }
 

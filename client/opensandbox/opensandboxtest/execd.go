@@ -149,6 +149,9 @@ func (e *Execd) forward(w http.ResponseWriter, r *http.Request, port, rest strin
 			http.Error(w, "Bad Gateway", http.StatusBadGateway)
 		},
 	}
+	// The answer may begin while the request still flows; without this the server
+	// would close the request then, and its stream would be cut.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	p.ServeHTTP(w, r)
 }
 

@@ -565,6 +565,9 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, b *box, port, r
 			fail(w, http.StatusBadGateway, "GENERAL::UNKNOWN_ERROR", fmt.Sprintf("Could not connect to the backend sandbox endpoint='%s' headers=None: %v", b.execd, err))
 		},
 	}
+	// The answer may begin while the request still flows; without this the server
+	// would close the request then, and its stream would be cut.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	p.ServeHTTP(w, r)
 }
 
