@@ -49,6 +49,9 @@ func runAct(act string, args []string) error {
 			_, _ = io.WriteString(w, args[0])
 		}))
 	}
+	if act == "another host" {
+		return actAnotherHost(args[0], args[1], args[2], args[3])
+	}
 	if act == "limited" {
 		return actLimited(args[0], args[1], args[2])
 	}

@@ -23,6 +23,12 @@ func (p *Provider) Logs(ctx context.Context, id client.ID, since time.Time, limi
 	return list, p.say("read logs", id, err)
 }
 
+// UpdateNetwork implements [client.NetworkUpdater] for sandboxes that were created
+// with network rules. The network of the others stays what it is: E9003.
+func (p *Provider) UpdateNetwork(ctx context.Context, id client.ID, u client.NetworkUpdate) error {
+	return p.say("change the network", id, p.inner.UpdateNetwork(ctx, id, u))
+}
+
 // Snapshot implements [client.Snapshotter]. It saves the home folder alone;
 // programs stand still while it is copied.
 func (p *Provider) Snapshot(ctx context.Context, id client.ID, name string) (client.Snapshot, error) {

@@ -38,8 +38,11 @@ var (
 	_ client.LogReader     = (*Provider)(nil)
 	_ client.Snapshotter   = (*Provider)(nil)
 	_ client.PortDialer    = (*Provider)(nil)
-	_ client.Watcher       = (*files)(nil)
-	_ client.RangeOpener   = (*files)(nil)
+
+	_ client.NetworkUpdater = (*Provider)(nil)
+
+	_ client.Watcher     = (*files)(nil)
+	_ client.RangeOpener = (*files)(nil)
 )
 
 // New makes the provider. It touches no file and starts nothing. On a system
@@ -100,13 +103,13 @@ func capabilities() client.Capabilities {
 	for _, c := range []client.Capability{
 		client.CapCommands, client.CapPTY, client.CapReconnect, client.CapFiles, client.CapWatch, client.CapPorts,
 		client.CapPause, client.CapMetrics, client.CapLogs, client.CapSnapshot, client.CapFolders, client.CapCode,
+		client.CapTemplates, client.CapTemplateSteps,
+		client.CapNetworkUpdate,
 	} {
 		have[c] = true
 	}
 	return client.Capabilities{Have: have, Why: map[client.Capability]string{
-		client.CapNetworkUpdate: "a local sandbox's network is decided when it is created",
-		client.CapTransfer:      "a local sandbox's files are reached over the local server's socket only",
-		client.CapTemplates:     "local sandboxes start from this machine's own programs, or from a snapshot",
+		client.CapTransfer: "a local sandbox's files are reached over the local server's socket only",
 	}}
 }
 

@@ -93,7 +93,8 @@ func (p paths) serve(ctx context.Context, o serveOptions) (err error) {
 	srv := server.New(server.Options{
 		Isolator:  launcherIsolator{launcher, found.Level},
 		Isolation: found.Level, IsolationReason: reasonOf(found),
-		Dir: inst.Dir, Store: p.templates, Version: o.version, IdleAfter: o.idle, Logger: o.log,
+		PlaceOf: isolate.PlaceOf,
+		Dir:     inst.Dir, Store: p.templates, Version: o.version, IdleAfter: o.idle, Logger: o.log,
 	})
 	o.log.Info("serving", "pid", os.Getpid(), "version", o.version, "isolation", found.Level, "reason", reasonOf(found))
 	if o.ready != nil {
@@ -187,7 +188,9 @@ func (li launcherIsolator) Start(ctx context.Context, s server.Spec) (server.Ins
 	sb, err := li.l.Start(ctx, isolate.Config{
 		ID: s.ID, Level: li.level, Home: s.Home, Listener: s.Listener, Env: s.Env,
 		AccessToken: s.AccessToken, Network: s.Network, EnvdVersion: s.EnvdVersion, LogFile: s.Log,
-		Mounts: mounts(s.Mounts),
+		Mounts: mounts(s.Mounts), Places: s.Places, Workdir: s.Workdir,
+		Egress: isolate.Egress(s.Egress),
+		Limits: isolate.Limits{CPUs: s.CPUs, MemoryMB: s.MemoryMB},
 	})
 	if err != nil {
 		return nil, err
@@ -207,9 +210,20 @@ func mounts(list []server.Folder) []isolate.Mount {
 type instance struct{ *isolate.Sandbox }
 
 var (
-	_ server.Pauser = instance{}
-	_ server.Meter  = instance{}
+	_ server.Pauser    = instance{}
+	_ server.Meter     = instance{}
+	_ server.Networker = instance{}
+	_ server.Limited   = instance{}
 )
+
+// SetEgress implements [server.Networker].
+func (i instance) SetEgress(e server.Egress) error { return i.Sandbox.SetEgress(isolate.Egress(e)) }
+
+// Held implements [server.Limited].
+func (i instance) Held() (cpus, memory bool) {
+	m := i.Means()
+	return m.CPU != "", m.Memory != ""
+}
 
 // Usage implements [server.Meter].
 func (i instance) Usage(ctx context.Context) (server.Usage, error) {

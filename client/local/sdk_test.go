@@ -106,6 +106,13 @@ func TestSDK(t *testing.T) {
 	}
 }
 
+// TestTemplateSDK builds templates with the official SDK, and bounds networks.
+func TestTemplateSDK(t *testing.T) {
+	dir := npmInstall(t, "e2b@2.50.0")
+	p := newProvider(t, Config{})
+	runScript(t, dir, "template.mjs", listening(t, p, ListenOptions{Addr: "127.0.0.1:0"}))
+}
+
 // TestSDKOverTLS is the same with an authority of our own.
 func TestSDKOverTLS(t *testing.T) {
 	if os.Geteuid() == nobody {

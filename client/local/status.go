@@ -43,7 +43,7 @@ func (p *Provider) Status(ctx context.Context) (Status, error) {
 
 // Stop ends the local server and returns when it is gone. Without force it
 // does so only when the server holds no sandbox, else the error is E9003 and
-// says how many. With force every sandbox is ended, and a server that does not
+// names them. With force every sandbox is ended, and a server that does not
 // answer is killed. A server that is not there is success.
 func (p *Provider) Stop(ctx context.Context, force bool) error {
 	held := p.lockHolder()
@@ -62,7 +62,7 @@ func (p *Provider) Stop(ctx context.Context, force bool) error {
 	case errors.As(err, &r) && r.status == http.StatusConflict:
 		return &client.Error{
 			Op: "stop the local server", Provider: Name, Code: client.CodeConflict, Kind: client.ErrConflict,
-			Message: client.OneLine(r.message, 200), Hint: "`abxdash ls --provider local` lists them; --yes ends them too",
+			Message: client.OneLine(r.message, 1000), Hint: "`abxdash ls --provider local` lists them; --yes ends them too",
 		}
 	case err != nil && !force:
 		return p.sayServer(err)

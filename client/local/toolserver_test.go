@@ -5,14 +5,17 @@ package local
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
 	"abxdash/client"
+	"abxdash/client/agentserver"
 	"abxdash/client/local/toolserver"
 )
 
@@ -48,10 +51,10 @@ func TestToolServer(t *testing.T) {
 		}
 	}
 	has(call(200, "GET", "/health/", ""), `"ok"`)
-	has(call(200, "GET", "/capabilities", ""), `"terminal":false`)
+	has(call(200, "GET", "/capabilities", ""), `"dev_tools":false`)
 	has(call(200, "GET", "/commands", ""), `{"commands":[]}`)
 	call(404, "POST", "/commands/hello", `{}`)
-	has(call(404, "GET", "/pty/sessions", ""), "terminal")
+	has(call(404, "GET", "/git/status", ""), "dev_tools")
 	has(call(404, "POST", "/v1/agents/sessions", "{}"), "agents")
 	call(404, "GET", "/nothing", "")
 	call(501, "PUT", "/health", "")
@@ -108,6 +111,84 @@ func TestToolServer(t *testing.T) {
 		defer c.Body.Close()
 		data, _ := io.ReadAll(c.Body)
 		return string(data) == "mine\n"
+	})
+}
+
+// TestToolServerGroups uses, in a real sandbox, what needs the sandbox's own
+// programs: a terminal, a commands.py, code, an agent's program and, where there
+// is one, a browser.
+func TestToolServerGroups(t *testing.T) {
+	p := newProvider(t, Config{})
+	sb := create(t, p, client.CreateSpec{Env: map[string]string{
+		"ABX_SERVER_ENABLED_GROUPS": "dev_tools,agents,browser", "ABX_AGENT_COMMAND": "sh agent.sh",
+	}})
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return p.DialPort(ctx, sb.ID, toolserver.Port)
+	}}
+	c := agentserver.New(agentserver.Config{
+		HTTP: &http.Client{Transport: tr}, Provider: Name,
+		Resolve: func(context.Context, int) (client.Address, error) { return client.Address{URL: "http://sandbox"}, nil },
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+
+	pty, err := c.OpenPTY(ctx, "", client.Size{Cols: 81, Rows: 25}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pty.Close()
+	if _, err := pty.Write([]byte("stty size; whoami; exit\n")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := io.ReadAll(pty); err != nil || !strings.Contains(string(out), "25 81\r\nuser\r\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := c.RunCode(ctx, "echo $((6*7)); id -un", "bash", 0); err != nil || out.Stdout != "42\nuser\n" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if err := c.WriteFile(ctx, "agent.sh", []byte(`read -r request; echo "I am $(id -un)"`)); err != nil {
+		t.Fatal(err)
+	}
+	x, err := c.CreateSession(ctx, agentserver.AgentSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for ev, err := range c.Send(ctx, x.ID, "hi") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += ev.Delta
+	}
+	if said != "I am user\n" {
+		t.Errorf("the agent said %q", said)
+	}
+	t.Run("commands", func(t *testing.T) {
+		if _, err := os.Stat("/usr/bin/python3"); err != nil {
+			t.Skip("no python3 here")
+		}
+		commands := "from agent_sandbox.server import command\n\n@command()\ndef hello(name: str = 'World'):\n    return 'Hello, ' + name\n"
+		if err := c.WriteFile(ctx, "app/commands.py", []byte(commands)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Run(ctx, "hello", map[string]any{"name": "Ada"}); err != nil || string(got) != `"Hello, Ada"` {
+			t.Errorf("%s, %v", got, err)
+		}
+	})
+	t.Run("browser", func(t *testing.T) {
+		if _, err := os.Stat("/usr/bin/chromium"); err != nil {
+			if _, err := c.Screenshot(ctx); !errors.Is(err, client.ErrUnavailable) {
+				t.Errorf("without a browser: %v", err)
+			}
+			return
+		}
+		if err := c.WriteFile(ctx, "page.html", []byte("<title>in here</title>")); err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Browser(ctx, agentserver.BrowserNavigate, map[string]any{"url": "file:///home/user/page.html"})
+		if err != nil || !strings.Contains(string(got), "in here") {
+			t.Errorf("%s, %v", got, err)
+		}
 	})
 }
 

@@ -351,7 +351,7 @@ func TestUnsupportedOptionsOfCreate(t *testing.T) {
 	p := newProvider(t, Config{})
 	for what, spec := range map[string]client.CreateSpec{
 		"template": {Template: "nope", Lifetime: time.Minute},
-		"network":  {Network: &client.Network{DenyOut: []string{"192.0.2.0/24"}}, Lifetime: time.Minute},
+		"network":  {Network: &client.Network{AllowOut: []string{"example.com"}}, Lifetime: time.Minute},
 	} {
 		_, err := p.Sandboxes().Create(t.Context(), spec)
 		var ce *client.Error
@@ -359,7 +359,7 @@ func TestUnsupportedOptionsOfCreate(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if c := p.Capabilities(); c.Has(client.CapNetworkUpdate) || c.Missing(Name, client.CapNetworkUpdate) == nil || !c.Has(client.CapPTY) {
+	if c := p.Capabilities(); c.Has(client.CapTransfer) || c.Missing(Name, client.CapTransfer) == nil || !c.Has(client.CapPTY) {
 		t.Errorf("capabilities %+v", c)
 	}
 }

@@ -34,6 +34,9 @@
 // Cross-origin requests. The reference allows every origin. This server sends
 // no CORS headers: a page in a browser must not be able to drive a sandbox.
 //
+// A machine without /bin/bash, which SDKs ask for, runs the bash of the
+// command's PATH instead, else /bin/sh.
+//
 // RPC responses are never compressed (the transport is local); compressed
 // requests are understood. Chunks that wait for one subscriber travel as one
 // event of at most 64 KiB.

@@ -45,9 +45,14 @@ func (in *input) write(ctx context.Context, data []byte) error {
 	default:
 	}
 	if d, ok := in.w.(deadliner); ok {
-		stop := context.AfterFunc(ctx, func() { _ = d.SetWriteDeadline(time.Unix(1, 0)) })
+		set := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(set)
+			_ = d.SetWriteDeadline(time.Unix(1, 0))
+		})
 		defer func() {
 			if !stop() {
+				<-set // else it would break off the next write
 				_ = d.SetWriteDeadline(time.Time{})
 			}
 		}()

@@ -87,6 +87,7 @@ func (s *Server) spec(req *process.StartRequest, u User) (Spec, error) {
 			return Spec{}, connect.NewError(connect.CodeInvalidArgument, errors.New("a command, argument or variable holds a NUL byte"))
 		}
 	}
+	spec.Argv[0] = shellHere(spec.Argv[0], spec.Env, isProgram)
 	if req.Pty != nil {
 		spec.NoStdin = false
 		spec.TTY = new(winsize(req.GetPty().GetSize()))

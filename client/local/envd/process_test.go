@@ -363,26 +363,32 @@ func TestLargeInputIsOrderedAndComplete(t *testing.T) {
 	}
 }
 
-// A process that does not read must not hold a call whose caller has gone.
+// A process that does not read must not hold a call whose caller has gone, and
+// the next caller's input goes through once it reads.
 func TestBlockedInputEndsWithItsCaller(t *testing.T) {
 	a := newAgent(t, envd.Config{})
-	r := shell(a, "exec sleep 60")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_, err := a.processes().SendInput(ctx, connect.NewRequest(&process.SendInputRequest{
-		Process: byPID(r.pid), Input: &process.ProcessInput{Input: &process.ProcessInput_Stdin{Stdin: make([]byte, 1<<20)}},
-	}))
-	if err == nil {
-		t.Fatal("a full pipe took 1 MiB")
+	r := shell(a, "trap 'exec cat >/dev/null' TERM; echo ready; while :; do sleep 0.01; done")
+	r.readUntil("ready\n")
+	input := func(n int) *connect.Request[process.SendInputRequest] {
+		return connect.NewRequest(&process.SendInputRequest{
+			Process: byPID(r.pid), Input: &process.ProcessInput{Input: &process.ProcessInput_Stdin{Stdin: make([]byte, n)}},
+		})
 	}
-	// The turn comes back: the next caller gets its own answer.
-	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := a.processes().SendInput(ctx, input(1<<20))
+		cancel()
+		if code := connect.CodeOf(err); code != connect.CodeDeadlineExceeded {
+			t.Fatalf("a full pipe took 1 MiB: %v", err)
+		}
+	}
+	if err := signal(a, r.pid, process.Signal_SIGNAL_SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = a.processes().SendInput(ctx, connect.NewRequest(&process.SendInputRequest{
-		Process: byPID(r.pid), Input: &process.ProcessInput{Input: &process.ProcessInput_Stdin{Stdin: []byte("x")}},
-	}))
-	if code := connect.CodeOf(err); code != connect.CodeDeadlineExceeded {
-		t.Errorf("second call: %v", err)
+	if _, err := a.processes().SendInput(ctx, input(1<<20)); err != nil {
+		t.Errorf("the next call: %v", err)
 	}
 }
 

@@ -137,14 +137,24 @@ func (r *rig) call(status int, method, path, body string) string {
 	return string(data)
 }
 
-// run executes code and returns its events in short: "kind text", output of one
-// stream joined.
+// run executes code and returns its events in short: "kind text". What the two
+// streams carry between two other events comes as one text each, stdout first:
+// each stream keeps its order, but nothing is promised about the order between
+// them.
 func (r *rig) run(lang, code string) []string {
 	r.t.Helper()
 	body, _ := json.Marshal(map[string]string{"language": lang, "code": code})
 	text := r.call(200, "POST", "/execute", string(body))
 	var out []string
-	last := ""
+	streams := map[string]string{}
+	flush := func() {
+		for _, kind := range []string{"stdout", "stderr"} {
+			if text := streams[kind]; text != "" {
+				out = append(out, kind+" "+text)
+			}
+		}
+		clear(streams)
+	}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		var e struct {
 			Type, Text, Name, Value, HTML string
@@ -161,18 +171,18 @@ func (r *rig) run(lang, code string) []string {
 			if _, err := time.Parse(time.RFC3339Nano, e.Timestamp); err != nil {
 				r.t.Errorf("time %q", e.Timestamp)
 			}
-			if last == e.Type {
-				out[len(out)-1] += e.Text
-				continue
-			}
-			out = append(out, e.Type+" "+e.Text)
+			streams[e.Type] += e.Text
+			continue
+		}
+		flush()
+		switch e.Type {
 		case "error":
 			out = append(out, "error "+e.Name+" "+e.Value)
 		default:
 			out = append(out, strings.TrimSpace(e.Type+" "+e.Text+e.HTML))
 		}
-		last = e.Type
 	}
+	flush()
 	return out
 }
 

@@ -20,6 +20,8 @@ func newStream(w http.ResponseWriter) *stream {
 	st := &stream{w: w, flush: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
+	st.mu.Lock() // the timer's function reads the timer
+	defer st.mu.Unlock()
 	st.timer = time.AfterFunc(keepalive, func() { st.emit([]byte(`{"type":"keepalive"}`)) })
 	return st
 }

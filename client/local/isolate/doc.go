@@ -60,7 +60,8 @@
 //
 // With [NetworkProxy] programs that know proxies reach what [Egress] lists, by
 // HTTP and CONNECT. Names are looked up outside and the address that was checked is
-// the one that is dialled. There is no other DNS and no UDP. The proxy itself
+// the one that is dialled. [Sandbox.SetEgress] replaces the rules; what is connected
+// stays so. There is no other DNS and no UDP. The proxy itself
 // uses no proxy of the host's.
 //
 // # Mounted folders
@@ -68,6 +69,10 @@
 // [Mount] shows a folder of the host, without set-user-id and devices, and then no
 // command can make a set-user-id file anywhere. mounts_linux.go says who owns what.
 // Sockets in such a folder can be connected to by whoever may on the host.
+//
+// Config.Places are folders outside the home that are the sandbox's own, such as
+// /app. They are mounts of folders in the home ([PlacesDir]), so that whoever copies
+// the home has them, too, and belong to the commands.
 //
 // # How it ends
 //

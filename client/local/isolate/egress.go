@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,15 +24,28 @@ type egressRule struct {
 	port    uint16       // 0 is every port
 }
 
-// parseEgress reads the allow list.
-func parseEgress(e Egress) ([]egressRule, error) {
-	var rules []egressRule
+// egressRules is an Egress, read.
+type egressRules struct {
+	allow []egressRule
+	deny  []netip.Prefix
+}
+
+// parseEgress reads the lists.
+func parseEgress(e Egress) (*egressRules, error) {
+	rules := &egressRules{}
 	for _, text := range e.Allow {
 		r, err := parseRule(text)
 		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, r)
+		rules.allow = append(rules.allow, r)
+	}
+	for _, text := range e.Deny {
+		r, ok := parseTarget(strings.TrimSpace(text))
+		if !ok || !r.network.IsValid() {
+			return nil, fmt.Errorf("deny rule %q: want an address or a network", text)
+		}
+		rules.deny = append(rules.deny, r.network)
 	}
 	return rules, nil
 }
@@ -86,22 +100,35 @@ func (r egressRule) matchName(host string, port uint16) bool {
 	return r.any || r.host != "" && r.host == host || r.suffix != "" && strings.HasSuffix(host, r.suffix)
 }
 
-func (r egressRule) matchAddr(a netip.Addr, port uint16) bool {
-	return r.network.IsValid() && r.network.Contains(a) && (r.port == 0 || r.port == port)
+// matchAddr reports whether the rule names the address. An address that no rule
+// should reach by accident is named only by a network that is about such addresses,
+// not by one that happens to be wide.
+func (r egressRule) matchAddr(a netip.Addr, port uint16, kind reachKind) bool {
+	if !r.network.IsValid() || !r.network.Contains(a) || r.port != 0 && r.port != port {
+		return false
+	}
+	return kind != reachNever && kind != reachLoopback || r.network.Bits() >= narrow
 }
+
+// narrow is how long the prefix of a network must be to name addresses that are
+// not meant for everybody: 127.0.0.0/8 is.
+const narrow = 8
 
 // egressPolicy decides where connections may go.
 type egressPolicy struct {
-	rules []egressRule
+	// rules are replaced as a whole.
+	rules atomic.Pointer[egressRules]
 	// resolve looks names up; own lists the addresses of this machine.
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	own     func() []netip.Addr
 }
 
-func newEgressPolicy(rules []egressRule) *egressPolicy {
-	return &egressPolicy{rules: rules, own: ownAddrs, resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
+func newEgressPolicy(rules *egressRules) *egressPolicy {
+	p := &egressPolicy{own: ownAddrs, resolve: func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	}}
+	p.rules.Store(rules)
+	return p
 }
 
 func ownAddrs() []netip.Addr {
@@ -124,25 +151,26 @@ var errEgress = errors.New("not on this sandbox's allow list")
 // addrs are the addresses of host that a connection may go to. Whoever dials must
 // take one of these: a name looked up again may say something else.
 func (p *egressPolicy) addrs(ctx context.Context, host string, port uint16) ([]netip.Addr, error) {
+	rules := p.rules.Load()
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	var found []netip.Addr
 	var named []egressRule
 	if a, err := netip.ParseAddr(host); err == nil {
 		found = []netip.Addr{a}
-		for _, r := range p.rules {
+		for _, r := range rules.allow {
 			if r.any && (r.port == 0 || r.port == port) {
 				named = append(named, r)
 			}
 		}
 	} else {
-		for _, r := range p.rules {
+		for _, r := range rules.allow {
 			if r.matchName(host, port) {
 				named = append(named, r)
 			}
 		}
 		// A name that no rule is about is not even looked up, unless a rule is
 		// about addresses: looking up can carry data out, too.
-		if len(named) == 0 && !slices.ContainsFunc(p.rules, func(r egressRule) bool { return r.network.IsValid() }) {
+		if len(named) == 0 && !slices.ContainsFunc(rules.allow, func(r egressRule) bool { return r.network.IsValid() }) {
 			return nil, errEgress
 		}
 		if found, err = p.resolve(ctx, host); err != nil {
@@ -151,7 +179,7 @@ func (p *egressPolicy) addrs(ctx context.Context, host string, port uint16) ([]n
 	}
 	var ok []netip.Addr
 	for _, a := range found {
-		if a = a.Unmap().WithZone(""); p.allowed(a, port, named) {
+		if a = a.Unmap().WithZone(""); rules.allowed(a, port, named, reach(a, p.own())) {
 			ok = append(ok, a)
 		}
 	}
@@ -162,21 +190,22 @@ func (p *egressPolicy) addrs(ctx context.Context, host string, port uint16) ([]n
 }
 
 // allowed decides about one address; named are the rules that fit by name.
-func (p *egressPolicy) allowed(a netip.Addr, port uint16, named []egressRule) bool {
-	for _, r := range p.rules {
-		if r.matchAddr(a, port) {
+func (e *egressRules) allowed(a netip.Addr, port uint16, named []egressRule, kind reachKind) bool {
+	for _, r := range e.allow {
+		if r.matchAddr(a, port, kind) {
 			return true
 		}
 	}
-	switch reach(a, p.own()) {
+	byName := slices.ContainsFunc(named, func(r egressRule) bool { return !r.any })
+	switch kind {
 	case reachLoopback:
 		return slices.ContainsFunc(named, func(r egressRule) bool { return r.host == "localhost" })
 	case reachNever:
 		return false
 	case reachPrivate:
-		return slices.ContainsFunc(named, func(r egressRule) bool { return !r.any })
+		return byName
 	}
-	return len(named) > 0
+	return byName || len(named) > 0 && !slices.ContainsFunc(e.deny, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 type reachKind uint8
@@ -286,6 +315,8 @@ func (p *egressProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(p.life, cancel)()
+		// An answer may begin while the request still flows.
+		_ = http.NewResponseController(w).EnableFullDuplex()
 		p.plain.ServeHTTP(w, r.WithContext(ctx))
 	default:
 		http.Error(w, "this is a proxy", http.StatusBadRequest)

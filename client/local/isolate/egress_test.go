@@ -55,7 +55,7 @@ func TestEgressPolicy(t *testing.T) {
 	names := map[string]string{
 		"public.example": "192.0.2.10", "sub.public.example": "192.0.2.11", "inner.example": "10.1.2.3", "metadata.example": "169.254.169.254",
 		"loop.example": "127.0.0.1", "six.example": "::1", "mapped.example": "::ffff:127.0.0.1", "nat64.example": "64:ff9b::7f00:1",
-		"localhost": "127.0.0.1", "self.example": "203.0.113.5", "azure.example": "168.63.129.16", "carrier.example": "100.64.0.9",
+		"localhost": "127.0.0.1", "self.example": "203.0.113.5", "azure.example": "168.63.129.16", "denied.example": "198.51.100.9", "carrier.example": "100.64.0.9",
 	}
 	for _, c := range []struct {
 		allow  []string
@@ -101,9 +101,19 @@ func TestEgressPolicy(t *testing.T) {
 		{[]string{"*"}, "[fe80::1]:80", false},
 		{[]string{"self.example"}, "self.example:80", false},
 		{[]string{"203.0.113.5"}, "self.example:80", true},
+		// A wide network names nobody.
+		{[]string{"0.0.0.0/0"}, "loop.example:80", false},
+		{[]string{"0.0.0.0/1"}, "127.0.0.1:80", false},
+		{[]string{"127.0.0.0/8"}, "127.0.0.1:80", true},
 		{[]string{"*"}, "224.0.0.1:80", false},
+		// What is denied is denied to the star alone.
+		{[]string{"*"}, "denied.example:80", false},
+		{[]string{"*"}, "198.51.100.7:80", false},
+		{[]string{"*", "198.51.100.7"}, "198.51.100.7:80", true},
+		{[]string{"*", "denied.example"}, "denied.example:80", true},
+		{[]string{"*", "*.other"}, "denied.example:80", false},
 	} {
-		rules, err := parseEgress(Egress{Allow: c.allow})
+		rules, err := parseEgress(Egress{Allow: c.allow, Deny: []string{"198.51.100.0/24"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,10 +205,21 @@ print(tunnel(allowed), tunnel(refused), tunnel("http://127.0.0.1:1"), sep="|")
 	if diff := cmp.Diff(want, out); diff != "" || code != 0 {
 		t.Errorf("exit %d %s", code, diff)
 	}
+	// The rules can be replaced while it runs: now it is the other one.
+	if err := b.SetEgress(Egress{Allow: []string{strings.TrimPrefix(refused.URL, "http://")}}); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = runReal(t, b, "/usr/bin/python3", "-c", script, refused.URL, allowed.URL)
+	if out != want {
+		t.Errorf("after the change: %q", out)
+	}
+	if err := b.SetEgress(Egress{Deny: []string{"example.com"}}); client.CodeOf(err) != client.CodeUsage {
+		t.Errorf("a name to deny: %v", err)
+	}
 	// There is still no other way out, and the host's loopback is another one.
 	out, _ = runReal(t, b, "sh", "-c", "cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' '; env | grep -i _proxy | sort")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if lines[0] != "lo" || len(lines) != 7 || !slices.Contains(lines, "HTTP_PROXY=http://127.0.0.1:3128") || !slices.Contains(lines, "no_proxy=localhost,127.0.0.1,::1") {
+	if lines[0] != "lo" || len(lines) != 8 || !slices.Contains(lines, "HTTP_PROXY=http://127.0.0.1:3128") || !slices.Contains(lines, "no_proxy=localhost,127.0.0.1,::1") {
 		t.Errorf("%q", lines)
 	}
 }
@@ -238,6 +259,7 @@ func TestNetworkProxyRefusals(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"bad rule":   {Network: NetworkProxy, Egress: Egress{Allow: []string{"http://x"}}},
 		"weak level": {Network: NetworkProxy, Level: client.IsolationProcess},
+		"bad denial": {Network: NetworkProxy, Egress: Egress{Deny: []string{"example.com"}}},
 	} {
 		cfg.Home = tempDir(t)
 		ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -33,7 +33,7 @@ const proxyConns = 256
 
 // egress is the launcher's side.
 type egress struct {
-	rules []egressRule
+	policy *egressPolicy
 
 	mu     sync.Mutex
 	from   *net.UnixConn // where the listening socket comes from
@@ -62,7 +62,7 @@ func prepareEgress(cfg Config) (*egress, error) {
 	if err != nil {
 		return nil, client.Usagef(op, "%v", err)
 	}
-	return &egress{rules: rules}, nil
+	return &egress{policy: newEgressPolicy(rules)}, nil
 }
 
 // receiveLimit bounds the wait for the socket, which is there before init answers.
@@ -85,7 +85,7 @@ func (e *egress) serve() error {
 	life, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
 	e.srv = &http.Server{
-		Handler:           newEgressProxy(life, newEgressPolicy(e.rules)),
+		Handler:           newEgressProxy(life, e.policy),
 		ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(discard{}, "", 0),
 	}
@@ -94,6 +94,23 @@ func (e *egress) serve() error {
 		defer close(e.served)
 		_ = e.srv.Serve(newLimitListener(ln, proxyConns))
 	}()
+	return nil
+}
+
+// setEgress replaces the rules. What is connected already stays so.
+func (s *Sandbox) setEgress(e Egress) error {
+	const op = "change the network of a local sandbox"
+	rules, err := parseEgress(e)
+	switch {
+	case err != nil:
+		return client.Usagef(op, "%v", err)
+	case s.hold.egress == nil:
+		return &client.Error{
+			Op: op, Provider: "local", Code: client.CodeConflict, Kind: client.ErrConflict,
+			Message: "it was started without the proxy that rules are for",
+		}
+	}
+	s.hold.egress.policy.rules.Store(rules)
 	return nil
 }
 
@@ -184,6 +201,7 @@ func (in *initProc) setProxyEnv(url string) {
 	const local = "localhost,127.0.0.1,::1"
 	for name, value := range map[string]string{
 		"HTTP_PROXY": url, "http_proxy": url, "HTTPS_PROXY": url, "https_proxy": url, "NO_PROXY": local, "no_proxy": local,
+		"NODE_USE_ENV_PROXY": "1", // Node.js looks at the others only when told to
 	} {
 		if _, set := in.cfg.Env[name]; !set {
 			in.cfg.Env[name] = value

@@ -29,7 +29,8 @@ type agentFunc func(cfg initConfig, sp envd.Spawner) http.Handler
 func newAgent(cfg initConfig, sp envd.Spawner) http.Handler {
 	return envd.New(envd.Config{
 		Spawner: sp, Version: cfg.EnvdVersion, AccessToken: cfg.AccessToken, GlobalEnv: cfg.Env,
-		Logger: slog.New(agentLog()),
+		Workdir: cfg.Workdir,
+		Logger:  slog.New(agentLog()),
 	})
 }
 
@@ -117,6 +118,7 @@ func (in *initProc) up(agent agentFunc) error {
 	if err != nil {
 		return fmt.Errorf("use the agent's socket: %w", err)
 	}
+	in.cfg.Env = withProfile(in.cfg.Env)
 	re := newRelay(agent(in.cfg, in.sp))
 	re.builtin = builtins(in.cfg, in.sp)
 	srv := &http.Server{

@@ -30,6 +30,9 @@ const (
 // the home is Config.Home itself.
 const HomePath = "/home/user"
 
+// PlacesDir is the folder of the home that holds what Config.Places show.
+const PlacesDir = ".abx-root"
+
 // UserName is the only user a sandbox has.
 const UserName = "user"
 
@@ -57,6 +60,12 @@ type Config struct {
 	Egress Egress
 	// Mounts are folders of the host to show inside, at level namespace only.
 	Mounts []Mount
+	// Places are folders inside, outside the home, that commands may write in:
+	// absolute paths as for [Mount]. What is in one lies in the home, below
+	// [PlacesDir], so that it is kept and copied with it. Level namespace only.
+	Places []string
+	// Workdir is what an empty working directory means; "" is the home.
+	Workdir string
 	// EnvdVersion is what the agent reports; "" is the agent's own choice.
 	EnvdVersion string
 	// LogFile gets what the agent says and its panics; nil drops it. The
@@ -93,7 +102,7 @@ type Mount struct {
 	ReadOnly bool
 }
 
-// Egress is the allow list of NetworkProxy.
+// Egress is the allow list of NetworkProxy. [Sandbox.SetEgress] replaces it.
 type Egress struct {
 	// Allow has one rule an entry: `example.com`, `*.example.com`, an address,
 	// a network such as `192.0.2.0/24`, each with `:PORT` at will, or `*` for every
@@ -101,6 +110,9 @@ type Egress struct {
 	// names the address (or `localhost`), private ones any rule but `*`. No rule
 	// lets nothing through.
 	Allow []string
+	// Deny has addresses and networks that `*` does not let through. The other
+	// rules win over it.
+	Deny []string
 }
 
 // Describe says in one or two sentences what a level is good for and what not.

@@ -45,6 +45,8 @@ func (s *Sandbox) resume(context.Context) error { return unsupported() }
 
 func (s *Sandbox) usage(context.Context) (Usage, error) { return Usage{}, unsupported() }
 
+func (s *Sandbox) setEgress(Egress) error { return unsupported() }
+
 func (s *Sandbox) diskUse(context.Context) (uint64, error) { return 0, unsupported() }
 
 // SweepGroups has nothing to do here.

@@ -119,6 +119,9 @@ func (l *Launcher) Start(ctx context.Context, cfg Config) (*Sandbox, error) {
 	if cfg.Mounts, err = checkMounts(cfg); err != nil {
 		return nil, err
 	}
+	if cfg.Places, err = checkPlaces(cfg); err != nil {
+		return nil, err
+	}
 	// What a dead launcher left is nobody else's to remove. A failure has no
 	// consequence here; the next launcher tries again.
 	l.swept.Do(func() { _ = l.parents.sweep() })
@@ -188,6 +191,7 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
 		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
 		Limits: cfg.Limits.defaults(), Probe: probe, Mounts: cfg.Mounts,
+		Places: cfg.Places, Workdir: cfg.Workdir,
 	}
 	if err := l.launch(ctx, s, cfg, &conf, confR, statusW); err != nil {
 		s.closeLife()

@@ -31,7 +31,9 @@ func needPython(t testing.TB) {
 func TestMemoryLimit(t *testing.T) {
 	needPython(t)
 	meansHere(t, func(t *testing.T, l *Launcher, level client.Isolation) {
-		b := startBox(t, l, Config{Level: level, Limits: Limits{MemoryMB: 96}})
+		// By rlimit the starter of commands lives within it too, and under the race
+		// detector each of its threads, more of them on a busy machine, has 8 MiB of stack.
+		b := startBox(t, l, Config{Level: level, Limits: Limits{MemoryMB: 192}})
 		t.Log(b.Means().Memory)
 		if b.Means().Memory == "" {
 			t.Skip("this level has no means for it here")

@@ -58,6 +58,59 @@ func checkMounts(cfg Config) ([]Mount, error) {
 	return out, nil
 }
 
+// checkPlaces refuses what cannot be a folder of its own inside.
+func checkPlaces(cfg Config) ([]string, error) {
+	const op = "start a local sandbox"
+	if len(cfg.Places) == 0 {
+		return nil, nil
+	}
+	if cfg.Level != client.IsolationNamespace {
+		return nil, client.Usagef(op, "folders outside the home exist at the isolation level namespace only")
+	}
+	out := make([]string, 0, len(cfg.Places))
+	for _, p := range cfg.Places {
+		target, err := PlaceOf(p)
+		if err != nil {
+			return nil, client.Usagef(op, "%v", err)
+		}
+		for _, m := range cfg.Mounts {
+			if below(target, m.Target) || below(m.Target, target) {
+				return nil, client.Usagef(op, "%s and %s overlap", target, m.Target)
+			}
+		}
+		if target != "" && !slices.Contains(out, target) {
+			out = append(out, target)
+		}
+	}
+	return out, nil
+}
+
+// PlaceOf is the folder, of those that [Config].Places can have, in which an
+// absolute path inside lies: the one at the top, or below /opt, /srv and /mnt the one
+// there. It is "" for a path in the home or in /tmp, where commands write anyway. The
+// error says that the path is in a part of the machine that sandboxes only read.
+func PlaceOf(p string) (string, error) {
+	if !path.IsAbs(p) || strings.ContainsRune(p, 0) {
+		return "", fmt.Errorf("%q is no absolute path", p)
+	}
+	p = path.Clean(p)
+	if below(p, HomePath) || below(p, "/tmp") || below(p, "/var/tmp") {
+		return "", nil
+	}
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	n := 1
+	switch parts[0] {
+	case "opt", "srv", "mnt":
+		n = 2
+	}
+	if len(parts) >= n {
+		if target, err := mountTarget("/" + path.Join(parts[:n]...)); err == nil && parts[0] != "home" {
+			return target, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not for sandboxes to write in: take a folder below %s, /opt or /srv, or a new one at the top such as /app", p, HomePath)
+}
+
 // hostFolder resolves a folder and makes sure that this process may read it.
 func hostFolder(dir, home string) (string, error) {
 	abs, err := filepath.Abs(dir)

@@ -169,6 +169,31 @@ func (b *builder) mounts(list []Mount, trees []int) {
 	}
 }
 
+// places shows folders of the home elsewhere. The home's own are made as needed:
+// they belong to the commands, as everything in the home does.
+func (b *builder) places(list []string) {
+	for _, target := range list {
+		b.do("show "+target, func() error {
+			from, err := b.mountPoint(path.Join(HomePath, PlacesDir, target))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = unix.Close(from) }()
+			at, err := b.mountPoint(target)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = unix.Close(at) }()
+			tree, err := unix.OpenTree(from, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = unix.Close(tree) }()
+			return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+		})
+	}
+}
+
 // mountPoint makes the folder to mount on and opens it. The home may hold
 // symbolic links that an earlier sandbox made; none is followed, least of all
 // now that the host's files are still in reach.

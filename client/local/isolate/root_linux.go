@@ -69,9 +69,11 @@ func buildRoot(dir string, cfg initConfig, home int, trees []int) error {
 	b.tmpfs("/run", "mode=0755,size=64m")
 	b.link("/run", "/var/run")
 	b.link("/run/lock", "/var/lock")
+	b.profile()
 	b.do("mount the home", func() error {
 		return unix.MoveMount(home, "", unix.AT_FDCWD, b.at(HomePath), unix.MOVE_MOUNT_F_EMPTY_PATH)
 	})
+	b.places(cfg.Places)
 	b.mounts(cfg.Mounts, trees)
 	b.do("make the root read-only", func() error {
 		return unix.MountSetattr(unix.AT_FDCWD, b.dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})

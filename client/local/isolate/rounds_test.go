@@ -5,8 +5,10 @@ package isolate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -33,6 +35,8 @@ func roundCount(t *testing.T) int {
 func TestRounds(t *testing.T) {
 	n := roundCount(t)
 	levels := levelsForRounds(t)
+	p := findParents()
+	t.Logf("%d rounds at %v; cgroups: version 2 %t, of version 1 %v, none because: %q", n, levels, p.v2 != "", slices.Sorted(maps.Keys(p.v1)), p.missing)
 	ends := []struct {
 		name string
 		run  func(t *testing.T, level client.Isolation, mark string)

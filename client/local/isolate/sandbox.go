@@ -62,6 +62,10 @@ func (s *Sandbox) Resume(ctx context.Context) error { return s.resume(ctx) }
 // or to answer must be refused then.
 func (s *Sandbox) Paused() bool { return s.paused.Load() }
 
+// SetEgress replaces what [NetworkProxy] lets through, from the next connection on.
+// A sandbox of another network has nothing to set: E9003.
+func (s *Sandbox) SetEgress(e Egress) error { return s.setEgress(e) }
+
 // Means says by what the sandbox is paused, limited and ended.
 func (s *Sandbox) Means() Means { return s.means }
 

@@ -40,6 +40,8 @@ type initConfig struct {
 	EnvdVersion string
 	Limits      Limits
 	Mounts      []Mount
+	Places      []string
+	Workdir     string
 	FDs         inherited
 	// MemoryGroup says that a cgroup bounds the memory.
 	MemoryGroup bool

@@ -1,14 +1,20 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"os"
+	"strings"
+
+	"abxdash/client"
 )
 
 // Paths of our own beside the protocol's.
 const (
 	PathStatus = "/abxdash/status"
 	PathStop   = "/abxdash/stop"
+	// PathCancelBuild takes a POST of [CancelBuildJSON].
+	PathCancelBuild = "/abxdash/cancel-build"
 )
 
 // StatusJSON is the answer to GET [PathStatus].
@@ -43,6 +49,36 @@ func (s *Server) handleStatus(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, st)
 }
 
+// maxNamed is how many sandboxes a refusal to stop names.
+const maxNamed = 8
+
+// holds names what would end with the server, newest first. Names are what a user
+// gave: whoever shows the text cleans it.
+func (s *Server) holds() string {
+	var names []string
+	for _, b := range s.visible() {
+		name := b.id
+		if n := b.metadata[client.MetaName]; n != "" {
+			name = shorten(n) + " (" + b.id + ")"
+		}
+		names = append(names, name)
+	}
+	s.mu.Lock()
+	hidden := len(s.boxes) - len(names)
+	s.mu.Unlock()
+	text := fmt.Sprintf("%d sandbox(es)", len(names))
+	if len(names) > 0 {
+		text += ": " + strings.Join(names[:min(len(names), maxNamed)], ", ")
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if hidden > 0 {
+		text += fmt.Sprintf("; and %d that start, end or build a template", hidden)
+	}
+	return text
+}
+
 func (s *Server) handleStop(w http.ResponseWriter, r *http.Request) {
 	body, e := readBody[StopJSON](w, r, true)
 	if e != nil {
@@ -56,7 +92,7 @@ func (s *Server) handleStop(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if n > 0 && !body.Force {
-		writeError(w, refuse(http.StatusConflict, "the local server holds %d sandbox(es)", n))
+		writeError(w, refuse(http.StatusConflict, "the local server holds %s", s.holds()))
 		return
 	}
 	s.log.Info("told to stop", "sandboxes", n)

@@ -28,7 +28,7 @@ const (
 )
 
 // box is one sandbox. Fields above mu's line in [Server] never change after
-// the start; state, run, endAt and retryAt are guarded by Server.mu.
+// the start; those below gone are guarded by Server.mu.
 type box struct {
 	id       string
 	template string
@@ -37,6 +37,10 @@ type box struct {
 	sock     string
 	network  string
 	token    string
+	// traffic is what a request to a port other than the agent's must show, "" nothing.
+	traffic string
+	// req is what it was made from.
+	req      newSandbox
 	metadata map[string]string
 	// lifetime is what it was made with; at its end it is paused if autoPause.
 	lifetime              time.Duration
@@ -55,6 +59,9 @@ type box struct {
 	gone chan struct{}
 
 	state boxState
+	// rules are the network's, internet that the rest is let through.
+	rules    networkJSON
+	internet bool
 	// run is when the present run began: the start, or the last resume.
 	run     time.Time
 	endAt   time.Time
@@ -90,13 +97,17 @@ func (b *box) home() string { return filepath.Join(b.dir, "home") }
 func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Duration) (*box, error) {
 	b := &box{
 		id: newID(), template: req.source.id, alias: req.source.alias, metadata: req.Metadata,
-		network: s.networkFor(req), gone: make(chan struct{}), turn: make(chan struct{}, 1),
+		req: req, rules: req.Network, network: req.network, gone: make(chan struct{}), turn: make(chan struct{}, 1),
 		lifetime: lifetime, autoPause: req.AutoPause, autoResume: req.AutoResume != nil && req.AutoResume.Enabled,
 	}
 	b.dir = filepath.Join(s.opt.Dir, sandboxesDir, b.id)
 	b.sock = filepath.Join(b.dir, "agent.sock")
 	if req.Secure {
 		b.token = rand.Text() + rand.Text()
+	}
+	b.internet = b.network == NetworkHost || b.network == NetworkProxy && !denied(&b.rules, req.AllowInternetAccess)
+	if p := req.Network.AllowPublicTraffic; p != nil && !*p {
+		b.traffic = rand.Text() + rand.Text()
 	}
 	s.mu.Lock()
 	if s.draining {
@@ -139,15 +150,6 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 	return b, nil
 }
 
-// networkFor decides the network: off unless asked for, and the host's at
-// levels that cannot separate it.
-func (s *Server) networkFor(req newSandbox) string {
-	if !separatesNetwork(s.opt.Isolation) || req.AllowInternetAccess != nil && *req.AllowInternetAccess {
-		return NetworkHost
-	}
-	return NetworkOff
-}
-
 // separatesNetwork reports whether a sandbox at that level has a network of its own.
 func separatesNetwork(l client.Isolation) bool {
 	return l != client.IsolationProcess && l != client.IsolationLandlock
@@ -183,25 +185,46 @@ func (s *Server) start(ctx context.Context, b *box, req newSandbox) error {
 
 	inst, err := s.opt.Isolator.Start(ctx, Spec{
 		ID: b.id, Home: b.home(), Listener: lf, Env: sandboxEnv(b, req.EnvVars), AccessToken: b.token,
-		Network: b.network, EnvdVersion: s.opt.EnvdVersion, Log: logFile, Mounts: req.mounts(),
+		Network: b.network, Egress: req.egress, EnvdVersion: s.opt.EnvdVersion, Log: logFile, Mounts: req.mounts(),
+		CPUs: req.limits.cpus, MemoryMB: req.limits.memoryMB, Workdir: s.pathIn(b, req.source.Workdir), Places: req.source.Places,
 	})
 	if err != nil {
 		return err
 	}
-	m := meta{ID: b.id, PID: inst.PID(), StartTime: inst.StartTime(), Level: s.opt.Isolation, Boot: bootID()}
-	if err := writeMeta(b.dir, m); err != nil {
-		kill, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
-		defer cancel()
-		return errors.Join(fmt.Errorf("note the sandbox's process: %w", err), inst.Kill(kill))
-	}
 	b.inst = inst
 	b.agent, b.ports = newTransports(b.sock)
+	if err := s.started(ctx, b, req); err != nil {
+		kill, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+		defer cancel()
+		b.agent.CloseIdleConnections()
+		// Joined, a failed kill would hide what is to be answered.
+		if left := inst.Kill(kill); left != nil {
+			return errors.Join(err, left)
+		}
+		return err
+	}
 	return nil
+}
+
+// started does what a sandbox needs once its agent answers.
+func (s *Server) started(ctx context.Context, b *box, req newSandbox) error {
+	m := meta{ID: b.id, PID: b.inst.PID(), StartTime: b.inst.StartTime(), Level: s.opt.Isolation, Boot: bootID()}
+	if err := writeMeta(b.dir, m); err != nil {
+		return fmt.Errorf("note the sandbox's process: %w", err)
+	}
+	if e := checkHeld(b.inst, req.asked); e != nil {
+		return e
+	}
+	if req.hidden {
+		return nil
+	}
+	return s.startProgram(ctx, b, req.source)
 }
 
 // sandboxEnv is the global environment: what the caller gave, and who the sandbox is.
 func sandboxEnv(b *box, given map[string]string) map[string]string {
 	env := map[string]string{}
+	maps.Copy(env, b.req.source.Env)
 	maps.Copy(env, given)
 	env["ABX_SANDBOX"], env["ABX_SANDBOX_ID"], env["ABX_SANDBOX_TEMPLATE"] = "true", b.id, b.template
 	return env

@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /health", s.handleHealth)
 	mux.HandleFunc("GET "+PathStatus, s.handleStatus)
 	mux.HandleFunc("POST "+PathStop, s.handleStop)
+	mux.HandleFunc("POST "+PathCancelBuild, s.handleCancelBuild)
 
 	mux.HandleFunc("POST /sandboxes", s.handleCreate(version1()))
 	mux.HandleFunc("POST /v2/sandboxes", s.handleCreate(version2()))
@@ -43,17 +44,24 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /sandboxes/{id}/resume", s.withBox(s.handleResume))
 	mux.HandleFunc("POST /sandboxes/{id}/pause", s.withBox(s.handlePause))
 	mux.HandleFunc("POST /sandboxes/{id}/snapshots", s.withBox(s.handleSnapshot))
-	mux.HandleFunc("POST /sandboxes/{id}/fork", s.withBox(s.handleLater("forking a sandbox")))
+	mux.HandleFunc("POST /sandboxes/{id}/fork", s.withBox(s.handleFork))
 	mux.HandleFunc("GET /sandboxes/{id}/logs", s.handleLogsV1)
 	mux.HandleFunc("GET /v2/sandboxes/{id}/logs", s.handleLogsV2)
 	mux.HandleFunc("GET /snapshots", s.handleSnapshots)
-	mux.HandleFunc("PUT /sandboxes/{id}/network", s.withBox(s.handleLater("changing the network of a running sandbox")))
+	mux.HandleFunc("PUT /sandboxes/{id}/network", s.withBox(s.handleNetwork))
 
 	mux.HandleFunc("GET /templates", s.handleTemplates)
 	mux.HandleFunc("GET /v2/templates", s.handleTemplates)
 	mux.HandleFunc("GET /templates/{id}", s.handleTemplate)
 	mux.HandleFunc("DELETE /templates/{id}", s.handleDeleteTemplate)
 	mux.HandleFunc("GET /templates/{id}/{part}", s.handleTemplatePart)
+	mux.HandleFunc("POST /v3/templates", s.handleRegister)
+	mux.HandleFunc("GET /templates/{id}/files/{hash}", s.handleUploadLink)
+	mux.HandleFunc("PUT "+uploadPath+"{token}", s.handleUpload)
+	mux.HandleFunc("POST /v2/templates/{id}/builds/{build}", s.handleBuild)
+	mux.HandleFunc("GET /templates/{id}/builds/{build}/status", s.handleBuildStatus)
+	mux.HandleFunc("GET /templates/{id}/builds/{build}/logs", s.handleBuildLogs)
+	mux.HandleFunc("PATCH /v2/templates/{id}", s.handlePublish)
 	mux.HandleFunc("POST /templates/tags", s.handleAddTags)
 	mux.HandleFunc("DELETE /templates/tags", s.handleDeleteTags)
 	mux.HandleFunc("/", unknownRoute)
@@ -159,6 +167,9 @@ func version2() version {
 func (s *Server) handleCreate(v version) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		req, e := readBody[newSandbox](w, r, false)
+		// Behind a front the token is all that keeps others out.
+		req.fronted = fronted(r)
+		req.Secure = req.Secure || v.secure || req.fronted
 		if e == nil {
 			e = s.check(&req)
 		}
@@ -169,8 +180,6 @@ func (s *Server) handleCreate(v version) http.HandlerFunc {
 			writeError(w, e)
 			return
 		}
-		// Behind a front the token is all that keeps others out.
-		req.Secure = req.Secure || v.secure || fronted(r)
 		lifetime := v.createTimeout
 		if req.Timeout != nil {
 			lifetime = time.Duration(*req.Timeout) * time.Second
@@ -213,8 +222,6 @@ func (s *Server) check(req *newSandbox) *apiError {
 	switch {
 	case req.AutoPauseMemory != nil && !*req.AutoPauseMemory:
 		return refuse(http.StatusBadRequest, "autoPauseMemory: false is not offered by the local server")
-	case given(req.Network):
-		return refuse(http.StatusBadRequest, "network: the local server has no network rules; use allow_internet_access")
 	case given(req.MCP):
 		return refuse(http.StatusBadRequest, "mcp: not offered by the local server")
 	case given(req.IAM):
@@ -227,7 +234,10 @@ func (s *Server) check(req *newSandbox) *apiError {
 			return refuse(http.StatusBadRequest, "envVars: %q is not a usable variable", k)
 		}
 	}
-	return nil
+	if e := checkLimits(req); e != nil {
+		return e
+	}
+	return s.checkNetwork(req)
 }
 
 // given reports whether an optional object was sent with something in it.
@@ -250,10 +260,12 @@ func checkSeconds(field string, n, least int64) *apiError {
 }
 
 func (s *Server) handleGet(w http.ResponseWriter, _ *http.Request, b *box) {
+	rules, internet := s.networkOf(b)
 	writeJSON(w, http.StatusOK, detailJSON{
 		listedJSON:          s.listed(b),
 		EnvdAccessToken:     b.token,
-		AllowInternetAccess: b.network == NetworkHost,
+		AllowInternetAccess: internet,
+		Network:             rules,
 		Lifecycle:           b.lifecycle(),
 	})
 }
@@ -338,12 +350,6 @@ func (s *Server) setEnd(b *box, d time.Duration, shorten bool) *apiError {
 	return nil
 }
 
-func (s *Server) handleLater(what string) func(http.ResponseWriter, *http.Request, *box) {
-	return func(w http.ResponseWriter, _ *http.Request, _ *box) {
-		writeError(w, refuse(http.StatusNotImplemented, "%s is not offered by the local server", what))
-	}
-}
-
 func (s *Server) sandbox(b *box) sandboxJSON {
-	return sandboxJSON{listedJSON: s.listed(b), EnvdAccessToken: b.token}
+	return sandboxJSON{listedJSON: s.listed(b), EnvdAccessToken: b.token, TrafficToken: b.traffic}
 }

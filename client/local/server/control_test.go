@@ -183,8 +183,13 @@ func TestSecondVersionOfCreateAndConnect(t *testing.T) {
 
 func TestProcessLevelHasHostNetwork(t *testing.T) {
 	s := New(Options{Isolator: &fakeIsolator{}, Isolation: client.IsolationProcess, Dir: t.TempDir()})
-	if n := s.networkFor(newSandbox{}); n != NetworkHost {
-		t.Errorf("network %q", n)
+	req := newSandbox{TemplateID: baseTemplate}
+	if e := s.check(&req); e != nil || req.network != NetworkHost {
+		t.Errorf("network %q, %v", req.network, e)
+	}
+	req.Network.DenyOut = []string{"0.0.0.0/0"}
+	if e := s.check(&req); e == nil || !strings.Contains(e.Message, "namespace") {
+		t.Errorf("rules: %v", e)
 	}
 }
 
@@ -210,7 +215,27 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/sandboxes", `{"templateID":"other/base"}`, 404, "namespace"},
 		{"POST", "/sandboxes", `{"templateID":"../base"}`, 404, "namespace"},
 		{"POST", "/sandboxes", `{"templateID":"b a s e"}`, 400, "reference"},
-		{"POST", "/sandboxes", `{"templateID":"base","network":{"denyOut":["0.0.0.0/0"]}}`, 400, "network"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"denyOut":["example.com"]}}`, 400, "denyOut"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"allowOut":["example.com"]}}`, 400, "0.0.0.0/0"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"allowOut":["http://x"],"denyOut":["0.0.0.0/0"]}}`, 400, "allowOut"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"egressProxy":{"address":"a:1"}}}`, 400, "egressProxy"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"rules":{"a.b":[{}]}}}`, 400, "rules"},
+		{"POST", "/sandboxes", `{"templateID":"base","network":{"allowPublicTraffic":false}}`, 400, "secure"},
+		{"POST", "/sandboxes", `{"templateID":"base","cpuCount":0}`, 400, "processors"},
+		{"POST", "/sandboxes", `{"templateID":"base","metadata":{"abxdash.memory-mb":"much"}}`, 400, "memory-mb"},
+		{"POST", "/sandboxes", `{"templateID":"base","memoryMB":64}`, 400, "cgroup"},
+		{"PUT", "/sandboxes/" + id + "/network", `{"allow_internet_access":true}`, 409, "without a network"},
+		{"PUT", "/sandboxes/" + id + "/network", `{"denyOut":["x"]}`, 400, "denyOut"},
+		{"POST", "/sandboxes/" + id + "/fork", `{"count":101}`, 400, "count"},
+		{"POST", "/v3/templates", `{}`, 400, "name"},
+		{"POST", "/v3/templates", `{"name":"base"}`, 409, "taken"},
+		{"POST", "/v3/templates", `{"name":"x","cpuCount":3}`, 400, "cpuCount"},
+		{"POST", "/v3/templates", `{"name":"x","memoryMB":127}`, 400, "memoryMB"},
+		{"GET", "/templates/x/builds/y/status", "", 400, "not found"},
+		{"POST", "/v2/templates/x/builds/y", "{}", 404, "not found"},
+		{"GET", "/templates/x/files/abc", "", 400, "hash"},
+		{"PUT", "/uploads/guess", "x", 403, "link"},
+		{"PATCH", "/v2/templates/base", `{"public":true}`, 400, "public"},
 		{"POST", "/sandboxes", `{"templateID":"base","volumeMounts":[{"name":"a","path":"/a"}]}`, 400, "volume"},
 		{"POST", "/sandboxes", `{"templateID":"base","mcp":{"x":{}}}`, 400, "mcp"},
 		{"POST", "/sandboxes", `{"templateID":"base","envVars":{"A=B":"x"}}`, 400, "A=B"},

@@ -18,11 +18,21 @@
 //   - POST /v2/sandboxes and /v2/sandboxes/{id}/connect exist beside the first
 //     version: always secure, 300 s when no timeout is named.
 //   - Control answers bear [HeaderVersion] and [HeaderProtocol]; a request with
-//     [HeaderHold] announces a create. [PathStatus] and [PathStop] are ours.
+//     [HeaderHold] announces a create. [PathStatus], [PathStop] and
+//     [PathCancelBuild] are ours.
 //   - CONNECT with the routing headers gives a raw connection to a port inside.
 //   - [HeaderFolders] on a create names folders of the host to show or copy.
-//   - What the server cannot do is refused (400, 501), never ignored: network
-//     rules, volumes, forks, a pause without memory, building templates.
+//   - `cpuCount` and `memoryMB` in a create, or [MetaCPUs] and [MetaMemoryMB] in its
+//     metadata, bound a sandbox.
+//   - What the server cannot do is refused (400, 501), never ignored: volumes, a
+//     pause without memory, images as a base of templates.
+//
+// # Templates
+//
+// A template is a saved home with an environment, a working directory, folders
+// outside the home ([Spec].Places) and a start command. It comes from a snapshot or from a
+// build (e2b-protocol §12), whose steps run in a sandbox that is not to be seen.
+// docs/compat.md says what a step can do here.
 //
 // # Pause, snapshots, logs, metrics
 //

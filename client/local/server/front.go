@@ -61,7 +61,7 @@ func NewFront(o FrontOptions) *Front {
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL.Scheme, pr.Out.URL.Host = "http", "localhost"
 			pr.Out.URL.RawQuery = pr.In.URL.RawQuery // as sent
-			pr.Out.Header.Set(headerFront, "1")
+			pr.Out.Header.Set(headerFront, schemeOf(pr.In))
 			pr.Out.Header.Del("X-Api-Key") // it has done its work, and no sandbox may see it
 		},
 		Transport:     f.up,
@@ -89,6 +89,14 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.proxy.ServeHTTP(w, r)
 }
 
+// schemeOf is how the caller reached us.
+func schemeOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
 // admit returns the refusal of a request, or nil.
 func (f *Front) admit(r *http.Request) *apiError {
 	if !localHost(r.Host) {
@@ -102,7 +110,7 @@ func (f *Front) admit(r *http.Request) *apiError {
 	}
 	_, isData, _ := routeOf(r)
 	switch {
-	case isData, signedFile(r), r.Method == http.MethodGet && r.URL.Path == "/health":
+	case isData, signedFile(r), isUpload(r), r.Method == http.MethodGet && r.URL.Path == "/health":
 		return nil
 	case strings.HasPrefix(r.URL.Path, ownPaths):
 		return refuse(http.StatusNotFound, "%s is for the server's own socket", r.URL.Path)

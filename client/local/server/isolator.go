@@ -22,8 +22,18 @@ type Spec struct {
 	Env map[string]string
 	// AccessToken is the agent's token, "" for an open agent.
 	AccessToken string
-	// Network is NetworkOff or NetworkHost.
+	// Network is NetworkOff, NetworkHost or NetworkProxy.
 	Network string
+	// Egress bounds NetworkProxy.
+	Egress Egress
+	// CPUs and MemoryMB bound the sandbox; 0 is no bound.
+	CPUs     float64
+	MemoryMB int64
+	// Workdir is what an empty working directory means, "" the home.
+	Workdir string
+	// Places are folders outside the home that belong to the sandbox; what is in
+	// them lies in the home.
+	Places []string
 	// EnvdVersion is what the agent reports as its version.
 	EnvdVersion string
 	// Log gets what the agent says. The caller closes its own copy.

@@ -18,6 +18,7 @@ func (s *Server) listed(b *box) listedJSON {
 	s.mu.Lock()
 	end, state := b.endAt, b.state
 	s.mu.Unlock()
+	cpus, memory := b.req.limits.shown(s.host)
 	meta := b.metadata
 	if meta == nil {
 		meta = map[string]string{}
@@ -25,7 +26,7 @@ func (s *Server) listed(b *box) listedJSON {
 	return listedJSON{
 		TemplateID: b.template, SandboxID: b.id, ClientID: clientID,
 		StartedAt: b.started, EndAt: end,
-		CPUCount: s.host.cpus, MemoryMB: s.host.memoryMB, DiskSizeMB: s.host.diskMB,
+		CPUCount: cpus, MemoryMB: memory, DiskSizeMB: s.host.diskMB,
 		State: state.word(), Alias: b.alias, EnvdVersion: s.opt.EnvdVersion, Metadata: meta,
 		VolumeMounts: []struct{}{}, Isolation: string(s.opt.Isolation),
 	}
@@ -33,6 +34,9 @@ func (s *Server) listed(b *box) listedJSON {
 
 // visible reports whether the state is one that lists show.
 func (st boxState) visible() bool { return st != boxStarting && st != boxKilling }
+
+// seen reports whether callers are to know of the sandbox. It needs Server.mu.
+func (b *box) seen() bool { return b.state.visible() && !b.req.hidden }
 
 // word is the state on the wire.
 func (st boxState) word() string {
@@ -54,7 +58,7 @@ func (s *Server) visible() []*box {
 	defer s.mu.Unlock()
 	out := make([]*box, 0, len(s.boxes))
 	for _, b := range s.boxes {
-		if b.state.visible() {
+		if b.seen() {
 			out = append(out, b)
 		}
 	}

@@ -64,6 +64,9 @@ func (d *dataPlane) serve(w http.ResponseWriter, r *http.Request, t target) {
 		writeJSON(w, http.StatusNotFound, edgeError{Message: "not found", Path: r.URL.Path, Code: http.StatusNotFound})
 		return
 	}
+	if !admitTraffic(w, r, t, b) {
+		return
+	}
 	if fronted(r) && t.port == envdPort && b.token == "" {
 		writeError(w, refuse(http.StatusUnauthorized, "this sandbox was made without an access token; only the server's own socket reaches it"))
 		return
@@ -93,6 +96,9 @@ func rewrite(pr *httputil.ProxyRequest) {
 	pr.Out.URL.Host = agentHost
 	if rt.port != envdPort {
 		pr.Out.URL.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(rt.port))
+	}
+	if host := rt.box.maskedHost(rt.port); host != "" {
+		pr.Out.Host = host
 	}
 	pr.Out.Header.Del(headerFront)
 	// As sent: the proxy would drop parameters that it cannot parse.

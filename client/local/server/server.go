@@ -57,6 +57,10 @@ type Options struct {
 	Version string
 	// Store is the folder of saved templates and snapshots; "" keeps none.
 	Store string
+	// PlaceOf says which folder outside the home a path is in that a sandbox can
+	// have for itself (Spec.Places), "" for one where commands write anyway; nil
+	// where there is only the home.
+	PlaceOf func(path string) (string, error)
 	// MaxSandboxes bounds how many there can be; 0 is [DefaultMaxSandboxes].
 	MaxSandboxes int
 	// EnvdVersion is what sandboxes report; "" is [EnvdVersion].
@@ -78,6 +82,7 @@ type Server struct {
 	proxy   *dataPlane
 	store   *store
 	host    hostFacts
+	builds  builds
 	born    time.Time
 
 	wake chan struct{} // one slot: something that decides the next deadline changed
@@ -124,6 +129,9 @@ func New(o Options) *Server {
 	s.idleSince, s.holdUntil = s.born, s.born.Add(holdTime)
 	s.control = s.routes()
 	s.proxy = newDataPlane(s)
+	if err := s.store.tidyUploads(s.born); err != nil {
+		s.log.Warn("could not tidy the uploads", "err", err)
+	}
 	for _, err := range s.store.broken {
 		s.log.Warn("left alone in the folder of templates", "err", err)
 	}
@@ -228,7 +236,7 @@ func (s *Server) find(id string) (*box, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.boxes[id]
-	if !ok || !b.state.visible() {
+	if !ok || !b.seen() {
 		return nil, false
 	}
 	return b, true

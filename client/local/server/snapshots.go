@@ -57,7 +57,7 @@ func (s *Server) snapshot(ctx context.Context, b *box, ref templateRef) (snapsho
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	build := buildRec{ID: newBuildID(), Created: s.clock.Now(), Sandbox: b.id}
+	build := buildRec{ID: newBuildID(), Created: s.clock.Now(), Sandbox: b.id, setup: b.req.source.setup}
 	t, err := s.store.add(ref, build, func(home string) error { return s.copyStill(ctx, b, home) })
 	if s.stateOf(b) == boxKilling {
 		return snapshotJSON{}, notFound(b)

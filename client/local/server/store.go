@@ -47,6 +47,22 @@ type buildRec struct {
 	Created time.Time `json:"created"`
 	// Sandbox is where a snapshot was taken.
 	Sandbox string `json:"sandbox,omitempty"`
+	setup
+}
+
+// setup is what a template says about the sandboxes made from it, beside their home.
+type setup struct {
+	Env map[string]string `json:"env,omitempty"`
+	// Workdir is the default working directory as seen inside a root of its own.
+	Workdir string `json:"workdir,omitempty"`
+	// Places are folders outside the home, see Spec.Places.
+	Places []string `json:"places,omitempty"`
+	// StartCmd runs in every new sandbox; ReadyCmd succeeds once it is ready.
+	StartCmd string `json:"start_cmd,omitempty"`
+	ReadyCmd string `json:"ready_cmd,omitempty"`
+	// CPUs and MemoryMB bound the sandboxes; 0 is no bound.
+	CPUs     float64 `json:"cpus,omitempty"`
+	MemoryMB int64   `json:"memory_mb,omitempty"`
 }
 
 // ref is the reference that names a build: by alias if there is one.
@@ -87,6 +103,9 @@ func (st *store) read(tidy bool) {
 		st.broken = append(st.broken, err)
 	}
 	for _, e := range entries {
+		if e.Name() == uploadsDir {
+			continue
+		}
 		if strings.HasPrefix(e.Name(), tempPrefix) {
 			if !tidy {
 				continue
@@ -123,6 +142,10 @@ type templateRef struct {
 	name, tag string
 	// tagged is set when a tag was given.
 	tagged bool
+	// id is the id of a template that is new, "" for any.
+	id string
+	// more are further tags for a new build.
+	more []string
 }
 
 func parseRef(text string) (templateRef, *apiError) {
@@ -241,7 +264,7 @@ func (st *store) adopt(ref templateRef, b buildRec, temp string) (templateRec, e
 	if old := st.lookup(ref.name); ref.name != "" && old != nil {
 		t = old.clone()
 	} else {
-		t = templateRec{ID: newID()[1:], Alias: ref.name, Created: b.Created, Tags: map[string]string{}}
+		t = templateRec{ID: cmp.Or(ref.id, newTemplateID()), Alias: ref.name, Created: b.Created, Tags: map[string]string{}}
 	}
 	dir := filepath.Join(st.dir, t.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -252,8 +275,42 @@ func (st *store) adopt(ref templateRef, b buildRec, temp string) (templateRec, e
 	}
 	t.Builds = append(t.Builds, b)
 	t.Tags[ref.tag] = b.ID
-	return t, st.write(&t)
+	for _, tag := range ref.more {
+		t.Tags[tag] = b.ID
+	}
+	drop := t.prune()
+	if err := st.write(&t); err != nil {
+		return t, err
+	}
+	return t, st.removeBuilds(t.ID, drop)
 }
+
+// prune takes the builds out that no tag names any more and returns them: nothing
+// could start from one again.
+func (t *templateRec) prune() (drop []buildRec) {
+	var keep []buildRec
+	named := slices.Collect(maps.Values(t.Tags))
+	for _, b := range t.Builds {
+		if slices.Contains(named, b.ID) {
+			keep = append(keep, b)
+		} else {
+			drop = append(drop, b)
+		}
+	}
+	t.Builds = keep
+	return drop
+}
+
+func (st *store) removeBuilds(template string, drop []buildRec) error {
+	var errs []error
+	for _, b := range drop {
+		errs = append(errs, removeTree(filepath.Join(st.dir, template, b.ID)))
+	}
+	return errors.Join(errs...)
+}
+
+// newTemplateID makes 20 of [a-z0-9] (e2b-protocol §1).
+func newTemplateID() string { return newID()[1:] }
 
 // write notes a record on disk and, if that works, in memory. It needs mu.
 func (st *store) write(t *templateRec) error {
@@ -306,25 +363,13 @@ func (st *store) untag(name string, tags []string, all bool) error {
 	}
 	if all || len(c.Tags) == 0 {
 		delete(st.made, t.ID)
-		return removeTree(filepath.Join(st.dir, t.ID))
+		return errors.Join(removeTree(filepath.Join(st.dir, t.ID)), removeTree(st.uploads(t.ID)))
 	}
-	var keep, drop []buildRec
-	for _, b := range c.Builds {
-		if slices.Contains(slices.Collect(maps.Values(c.Tags)), b.ID) {
-			keep = append(keep, b)
-		} else {
-			drop = append(drop, b)
-		}
-	}
-	c.Builds = keep
+	drop := c.prune()
 	if err := st.write(&c); err != nil {
 		return err
 	}
-	var errs []error
-	for _, b := range drop {
-		errs = append(errs, removeTree(filepath.Join(st.dir, c.ID, b.ID)))
-	}
-	return errors.Join(errs...)
+	return st.removeBuilds(c.ID, drop)
 }
 
 // newBuildID makes a UUID (version 4).

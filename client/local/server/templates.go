@@ -6,7 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"abxdash/client"
 )
 
 // baseBuild is the build id of the built-in template.
@@ -89,6 +92,7 @@ type source struct {
 	id, alias string
 	// home is copied; "" is an empty home.
 	home string
+	setup
 }
 
 // sourceOf resolves the template of a create.
@@ -105,7 +109,12 @@ func (s *Server) sourceOf(text string) (source, *apiError) {
 	if !ok || build == "" {
 		return source{}, refuse(http.StatusNotFound, "template %q not found: the local server has %q and what was saved here", shorten(text), baseTemplate)
 	}
-	return source{id: t.ID, alias: t.Alias, home: s.store.home(t.ID, build)}, nil
+	src := source{id: t.ID, alias: t.Alias, home: s.store.home(t.ID, build), setup: t.build(build).setup}
+	if len(src.Places) > 0 && s.opt.Isolation != client.IsolationNamespace {
+		return source{}, refuse(http.StatusBadRequest, "template %q has folders outside the home (%s), which need the isolation level namespace; this server works at %s",
+			shorten(text), strings.Join(src.Places, " "), s.opt.Isolation)
+	}
+	return src, nil
 }
 
 func aliases(t *templateRec) []string {
@@ -122,9 +131,10 @@ func (s *Server) handleTemplates(w http.ResponseWriter, _ *http.Request) {
 	out := []templateJSON{}
 	for _, t := range append([]templateRec{s.baseRec()}, s.store.list()...) {
 		last := t.Builds[len(t.Builds)-1]
+		cpus, memory := limits{last.CPUs, last.MemoryMB}.shown(s.host)
 		out = append(out, templateJSON{
 			TemplateID: t.ID, BuildID: last.ID,
-			CPUCount: s.host.cpus, MemoryMB: s.host.memoryMB, DiskSizeMB: s.host.diskMB,
+			CPUCount: cpus, MemoryMB: memory, DiskSizeMB: s.host.diskMB,
 			Aliases: aliases(&t), Names: aliases(&t), EnvdVersion: s.opt.EnvdVersion,
 			CreatedAt: t.Created, UpdatedAt: last.Created,
 			BuildCount: int32(len(t.Builds)), BuildStatus: "ready",
@@ -156,9 +166,10 @@ func (s *Server) handleTemplate(w http.ResponseWriter, r *http.Request) {
 		UpdatedAt: t.Builds[len(t.Builds)-1].Created, Builds: []buildJSON{},
 	}
 	for _, b := range slices.Backward(t.Builds) {
+		cpus, memory := limits{b.CPUs, b.MemoryMB}.shown(s.host)
 		out.Builds = append(out.Builds, buildJSON{
 			BuildID: b.ID, Status: "ready", CreatedAt: b.Created, UpdatedAt: b.Created, FinishedAt: b.Created,
-			CPUCount: s.host.cpus, MemoryMB: s.host.memoryMB, DiskSizeMB: s.host.diskMB, EnvdVersion: s.opt.EnvdVersion,
+			CPUCount: cpus, MemoryMB: memory, DiskSizeMB: s.host.diskMB, EnvdVersion: s.opt.EnvdVersion,
 		})
 	}
 	writeJSON(w, http.StatusOK, out)
@@ -278,4 +289,23 @@ func storeError(err error, name string) *apiError {
 		return refuse(http.StatusNotFound, "template %q not found", shorten(name))
 	}
 	return refuse(http.StatusInternalServerError, "%s", err)
+}
+
+// Saved is a template in a store's folder.
+type Saved struct {
+	ID string
+	// Names has none or one.
+	Names []string
+}
+
+// SavedTemplates reads the templates kept in a store's folder, snapshots among
+// them, for a time when no server runs: newest first.
+func SavedTemplates(dir string) []Saved {
+	st := &store{dir: dir}
+	st.read(false)
+	var out []Saved
+	for _, t := range st.list() {
+		out = append(out, Saved{ID: t.ID, Names: aliases(&t)})
+	}
+	return out
 }

@@ -17,17 +17,28 @@ type newSandbox struct {
 	AutoResume          *autoResume       `json:"autoResume"`
 	Secure              bool              `json:"secure"`
 	AllowInternetAccess *bool             `json:"allow_internet_access"`
-	Network             json.RawMessage   `json:"network"`
+	Network             networkJSON       `json:"network"`
 	Metadata            map[string]string `json:"metadata"`
 	EnvVars             map[string]string `json:"envVars"`
 	MCP                 json.RawMessage   `json:"mcp"`
 	IAM                 json.RawMessage   `json:"iam"`
 	VolumeMounts        []json.RawMessage `json:"volumeMounts"`
 
+	// CPUCount and MemoryMB are our own addition, see limits.go.
+	CPUCount *float64 `json:"cpuCount"`
+	MemoryMB *int64   `json:"memoryMB"`
+
 	// source is the template, resolved; Folders is our own addition (see
 	// [HeaderFolders]).
 	source  source
 	Folders []Folder `json:"-"`
+	// What was decided from the rest.
+	network string
+	egress  Egress
+	// limits are those in force, asked those that the caller named.
+	limits, asked limits
+	// fronted is set for one that came in by a [Front], hidden for the sandbox in which a template is built.
+	fronted, hidden bool
 }
 
 type autoResume struct {
@@ -39,6 +50,7 @@ type autoResume struct {
 type sandboxJSON struct {
 	listedJSON
 	EnvdAccessToken string  `json:"envdAccessToken,omitempty"`
+	TrafficToken    string  `json:"trafficAccessToken,omitempty"`
 	Domain          *string `json:"domain"`
 }
 
@@ -66,6 +78,7 @@ type detailJSON struct {
 	listedJSON
 	EnvdAccessToken     string        `json:"envdAccessToken,omitempty"`
 	AllowInternetAccess bool          `json:"allowInternetAccess"`
+	Network             *networkJSON  `json:"network,omitempty"`
 	Domain              *string       `json:"domain"`
 	Lifecycle           lifecycleJSON `json:"lifecycle"`
 }

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -41,35 +42,65 @@ func entryOf(name string, info fs.FileInfo) entry {
 	return e
 }
 
-// inHome opens the home and gives name relative to it. Nothing outside it can be
-// reached, through links neither: this process has more rights than the user.
+// base is the folder that file routes work below, as the user's own path: the
+// home, or a folder in it that the environment names.
+func (s *Server) base(home string) string {
+	if dir := path.Clean(s.cfg.Env[envBase]); strings.HasPrefix(dir, home+"/") {
+		return dir
+	}
+	return home
+}
+
+// local makes a path relative to base and refuses those outside.
+func local(name, base string) (string, error) {
+	name = path.Clean(name)
+	if path.IsAbs(name) {
+		if name != base && !strings.HasPrefix(name, base+"/") {
+			return "", bad("the path is outside the home")
+		}
+		name = path.Clean(strings.TrimPrefix(name[len(base):], "/"))
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", bad("the path is outside the home")
+	}
+	return filepath.FromSlash(name), nil
+}
+
+// inHome opens the base folder and gives name relative to it. Nothing outside it
+// can be reached, through links neither: this process has more rights than the user.
 func (s *Server) inHome(name string, do func(root *os.Root, name string) error) error {
 	user, err := s.cfg.Spawner.Lookup("")
 	if err != nil {
 		return err
 	}
-	name = path.Clean(name)
-	if rest, ok := strings.CutPrefix(name, user.Home); ok && path.IsAbs(name) {
-		name = path.Clean(strings.TrimPrefix(rest, "/"))
-	}
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return bad("the path is outside the home")
+	base := s.base(user.Home)
+	if name, err = local(name, base); err != nil {
+		return err
 	}
 	root, err := os.OpenRoot(user.Home)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return do(root, filepath.FromSlash(name))
+	if base != user.Home {
+		// By way of the home, since a link may stand in that place.
+		below, err := root.OpenRoot(filepath.FromSlash(base[len(user.Home)+1:]))
+		if err != nil {
+			return err
+		}
+		defer below.Close()
+		root = below
+	}
+	return do(root, name)
 }
 
-// own gives what was made to the user; name is below the home.
-func (s *Server) own(root *os.Root, name string) error {
+// own gives what was made to the user; name is below the base folder.
+func (s *Server) own(name string) error {
 	user, err := s.cfg.Spawner.Lookup("")
 	if err != nil {
 		return err
 	}
-	return s.cfg.Spawner.Own(filepath.Join(root.Name(), name), user)
+	return s.cfg.Spawner.Own(path.Join(s.base(user.Home), filepath.ToSlash(name)), user)
 }
 
 // mkdirs makes a folder and its parents, each the user's.
@@ -79,7 +110,7 @@ func (s *Server) mkdirs(root *os.Root, name string) error {
 		at = filepath.Join(at, part)
 		err := root.Mkdir(at, 0o755)
 		if err == nil {
-			err = s.own(root, at)
+			err = s.own(at)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -89,8 +120,8 @@ func (s *Server) mkdirs(root *os.Root, name string) error {
 }
 
 func (s *Server) fileRoutes() {
-	route(s, "GET /files/list", s.list)
-	route(s, "GET /files/stat", func(r *http.Request, _ struct{}) (any, error) {
+	route(s, groupFiles, "GET /files/list", s.list)
+	route(s, groupFiles, "GET /files/stat", func(r *http.Request, _ struct{}) (any, error) {
 		name := r.URL.Query().Get("path")
 		out := entry{Name: path.Base(name), Path: name}
 		err := s.inHome(name, func(root *os.Root, name string) error {
@@ -105,10 +136,10 @@ func (s *Server) fileRoutes() {
 		}
 		return out, err
 	})
-	route(s, "POST /files/mkdir", func(_ *http.Request, b struct{ Path string }) (any, error) {
+	route(s, groupFiles, "POST /files/mkdir", func(_ *http.Request, b struct{ Path string }) (any, error) {
 		return done(s.inHome(b.Path, s.mkdirs))
 	})
-	route(s, "DELETE /files", func(r *http.Request, _ struct{}) (any, error) {
+	route(s, groupFiles, "DELETE /files", func(r *http.Request, _ struct{}) (any, error) {
 		return done(s.inHome(r.URL.Query().Get("path"), func(root *os.Root, name string) error {
 			if name == "." {
 				return bad("the home itself is not removed")
@@ -119,12 +150,12 @@ func (s *Server) fileRoutes() {
 			return root.RemoveAll(name)
 		}))
 	})
-	route(s, "POST /files/move", func(_ *http.Request, b struct{ Source, Destination string }) (any, error) {
+	route(s, groupFiles, "POST /files/move", func(_ *http.Request, b struct{ Source, Destination string }) (any, error) {
 		return done(s.inHome(b.Source, func(_ *os.Root, from string) error {
 			return s.inHome(b.Destination, func(root *os.Root, to string) error { return root.Rename(from, to) })
 		}))
 	})
-	route(s, "POST /upload", func(_ *http.Request, b struct {
+	route(s, groupFiles, "POST /upload", func(_ *http.Request, b struct {
 		Path          string
 		ContentBase64 string `json:"content_base64"`
 	},
@@ -135,7 +166,7 @@ func (s *Server) fileRoutes() {
 		}
 		return done(s.put(b.Path, bytes.NewReader(data)))
 	})
-	route(s, "GET /download", func(r *http.Request, _ struct{}) (any, error) {
+	route(s, groupFiles, "GET /download", func(r *http.Request, _ struct{}) (any, error) {
 		var out []byte
 		err := s.read(r.URL.Query().Get("path"), func(f *os.File, _ fs.FileInfo) (err error) {
 			out, err = io.ReadAll(f)
@@ -143,7 +174,7 @@ func (s *Server) fileRoutes() {
 		})
 		return map[string]string{"content_base64": base64.StdEncoding.EncodeToString(out)}, err
 	})
-	s.mux.HandleFunc("GET /files/download-stream", func(w http.ResponseWriter, r *http.Request) {
+	s.handle(groupFiles, "GET /files/download-stream", func(w http.ResponseWriter, r *http.Request) {
 		err := s.read(r.URL.Query().Get("path"), func(f *os.File, info fs.FileInfo) error {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			http.ServeContent(w, r, "", info.ModTime(), f)
@@ -153,7 +184,7 @@ func (s *Server) fileRoutes() {
 			fail(w, err)
 		}
 	})
-	s.mux.HandleFunc("POST /files/upload-stream", func(w http.ResponseWriter, r *http.Request) {
+	s.handle(groupFiles, "POST /files/upload-stream", func(w http.ResponseWriter, r *http.Request) {
 		err := s.put(r.URL.Query().Get("path"), http.MaxBytesReader(w, r.Body, maxFile))
 		var large *http.MaxBytesError
 		switch {
@@ -169,20 +200,51 @@ func (s *Server) fileRoutes() {
 
 func done(err error) (any, error) { return map[string]bool{"ok": true}, err }
 
+// maxLinks bounds a chain of symbolic links.
+const maxLinks = 16
+
+// put writes a file as a whole: what cannot be finished, on a full disk for
+// instance, leaves the old file as it was and nothing beside it.
 func (s *Server) put(name string, from io.Reader) error {
 	return s.inHome(name, func(root *os.Root, name string) error {
+		if name == "." {
+			return bad("the home itself is no file")
+		}
 		if err := s.mkdirs(root, filepath.Dir(name)); err != nil {
 			return err
 		}
-		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
-			return bad("%s is not a file", path.Base(name))
+		mode := fs.FileMode(0o644)
+		for range maxLinks {
+			target, err := root.Readlink(name)
+			if err != nil {
+				break
+			}
+			name = filepath.Join(filepath.Dir(name), target)
+			if filepath.IsAbs(target) || !filepath.IsLocal(name) {
+				return bad("the path is outside the home")
+			}
 		}
-		f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+		if info, err := root.Stat(name); err == nil {
+			if !info.Mode().IsRegular() {
+				return bad("%s is not a file", path.Base(name))
+			}
+			mode = info.Mode().Perm()
+		}
+		part := filepath.Join(filepath.Dir(name), ".upload-"+rand.Text())
+		f, err := root.OpenFile(part, os.O_CREATE|os.O_WRONLY|os.O_EXCL, mode)
 		if err != nil {
 			return err
 		}
 		_, err = io.Copy(f, from)
-		return errors.Join(err, f.Close(), s.own(root, name))
+		if err = errors.Join(err, f.Close()); err == nil {
+			if err = s.own(part); err == nil {
+				err = root.Rename(part, name)
+			}
+		}
+		if err != nil {
+			return errors.Join(err, root.Remove(part))
+		}
+		return nil
 	})
 }
 

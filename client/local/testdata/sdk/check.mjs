@@ -166,6 +166,25 @@ const topics = {
     await assert.rejects(fs.list('nothing'), sdk.NotFoundError)
   },
 
+  async 'files, other forms'() {
+    const fs = box.files
+    const text = 'again and again '.repeat(10_000)
+    await fs.write('zipped.txt', text, { gzip: true })
+    assert.equal(await fs.read('zipped.txt', { gzip: true }), text)
+    await fs.write('octets.bin', bytes(70_000).buffer, { useOctetStream: true })
+    assert.deepEqual(Buffer.from(await fs.read('octets.bin', { format: 'bytes' })), Buffer.from(bytes(70_000)))
+    await fs.write('streamed.txt', new Blob(['part one, ', 'part two']).stream())
+    assert.equal(await fs.read('streamed.txt'), 'part one, part two')
+    if (fs.writeFiles) {
+      const two = await fs.writeFiles([{ path: 'w/1', data: 'one' }, { path: 'w/2', data: new Blob(['two']) }])
+      assert.deepEqual(two.map((f) => f.name), ['1', '2'])
+      assert.equal(await fs.read('w/2'), 'two')
+    }
+    await fs.rename('zipped.txt', 'octets.bin')
+    assert.equal((await fs.read('octets.bin')).length, text.length)
+    await assert.rejects(fs.rename('nothing', 'x'), sdk.NotFoundError)
+  },
+
   async watch() {
     await box.files.makeDir('watched/sub')
     const seen = []
@@ -195,8 +214,26 @@ const topics = {
     assert.equal((await term.wait()).exitCode, 0)
 
     const other = await box.pty.create({ cols: 20, rows: 5, onData: () => {} })
+    let copied = ''
+    const again = await box.pty.connect(other.pid, { onData: (d) => void (copied += new TextDecoder().decode(d)) })
+    await box.pty.sendInput(other.pid, new TextEncoder().encode("echo two''fold\n"))
+    await until('a second reader', () => copied.includes('twofold'))
+    await again.disconnect()
     assert.equal(await box.pty.kill(other.pid), true)
     await assert.rejects(other.wait())
+  },
+
+  async git() {
+    if (!box.git) return
+    await box.git.init('repo', { initialBranch: 'trunk' })
+    await box.git.configureUser('Some One', 'one@example.test')
+    await box.files.write('repo/a.txt', 'a')
+    await box.git.add('repo')
+    await box.git.commit('repo', 'one')
+    await box.files.write('repo/a.txt', 'changed')
+    const status = await box.git.status('repo')
+    assert.equal(status.currentBranch, 'trunk')
+    assert.equal(status.fileStatus.length, 1)
   },
 
   async metrics() {
@@ -226,6 +263,8 @@ const topics = {
     await box.setTimeout(900_000)
     const info = await box.getInfo()
     assert.ok(info.endAt - Date.now() > 890_000)
+    await Sandbox.setTimeout(box.sandboxId, 1_800_000, conn)
+    assert.ok((await Sandbox.getInfo(box.sandboxId, conn)).endAt - Date.now() > 1_790_000)
     const short = await create({ timeoutMs: 300_000 })
     await short.setTimeout(1000)
     await until('the end of its lifetime', async () => !(await short.isRunning()))

@@ -1,0 +1,11 @@
+package isolate
+
+import "path/filepath"
+
+// profile repeats the link to the system's profile if it leads into the store,
+// which is shown.
+func (b *builder) profile() {
+	if target, err := filepath.EvalSymlinks(systemProfile); err == nil && below(target, "/nix/store") {
+		b.link(target, systemProfile)
+	}
+}
