@@ -21,6 +21,8 @@ type ProviderInfo struct {
 	// Default marks the one that creates when nothing else was said.
 	Default      bool
 	Capabilities Capabilities
+	// TemplateBase is the image that templates for it are built on, "" for the usual one.
+	TemplateBase string
 	// Notes are further remarks, one line each.
 	Notes []string
 }
@@ -50,4 +52,16 @@ type ProviderCheck struct {
 	// Detail is what came of it, Hint what to do; one clean line each.
 	Detail, Hint string
 	Took         time.Duration
+}
+
+// KeyTarget says where a key that is typed in would go.
+type KeyTarget struct {
+	// Variable is the name it is read under, File where it would be kept.
+	Variable, File string
+	// Address is where it would be sent, "" if that is built in; From says
+	// where the address is from, "" for the configuration.
+	Address, From string
+	// Covered names a stronger place that holds a key already, "" if none does:
+	// one that is kept in File does not count against that.
+	Covered string
 }

@@ -6,7 +6,7 @@ const (
 	MetaName    = "name"
 	MetaOwner   = "abxdash.user"
 	MetaHost    = "abxdash.host"
-	MetaStarted = "abxdash.started-by" // "dashboard", "cli", "try"
+	MetaStarted = "abxdash.started-by" // "dashboard", "cli", "try", "mcp"
 	MetaProtect = "abxdash.protect"    // "true" on a protected sandbox
 )
 

@@ -62,6 +62,9 @@ const (
 	CapCode          Capability = "code"
 	CapPorts         Capability = "ports"
 	CapTemplates     Capability = "templates"
+	// CapTemplateSteps: templates are built of steps on an image, not only of a
+	// ready image (e2b-protocol §12). It is part of CapTemplates and in no table.
+	CapTemplateSteps Capability = "templates.steps"
 	// CapFolders: a create takes folders of this machine (CreateSpec.Folders).
 	CapFolders Capability = "sandbox.folders"
 )

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -23,6 +24,26 @@ type TemplateInfo struct {
 	Builds, Spawned int64
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
+	// History are the builds that the provider remembers, newest first; nil
+	// where it tells none, as in lists.
+	History []TemplateBuildInfo
+}
+
+// TemplateBuildInfo is one build of a template. State is as in [TemplateInfo];
+// all text is untrusted.
+type TemplateBuildInfo struct {
+	ID, State string
+	CreatedAt time.Time
+}
+
+// BuildState is what History says about a build, "" if it does not know it.
+func (t TemplateInfo) BuildState(id string) string {
+	for _, b := range t.History {
+		if b.ID == id {
+			return b.State
+		}
+	}
+	return ""
 }
 
 // Name is what people call the template, else its id.
@@ -65,6 +86,39 @@ type TemplateSpec struct {
 	Generation int
 	// Force builds without the provider's cache.
 	Force bool
+	// Steps are taken on top of Image, in order, by a provider that has
+	// [CapTemplateSteps]; nil makes the template of the image as it is.
+	Steps []TemplateStep
+	// Progress is told what is sent, one clean line each; nil is fine.
+	Progress func(text string)
+}
+
+// Types of build steps (e2b-protocol §12.1).
+const (
+	StepCopy    = "COPY"
+	StepRun     = "RUN"
+	StepEnv     = "ENV"
+	StepWorkdir = "WORKDIR"
+	StepUser    = "USER"
+)
+
+// TemplateStep is one step that a provider takes on top of an image
+// (e2b-protocol §12.1).
+type TemplateStep struct {
+	// Type is one of the step types, Args are as they go over the wire.
+	Type string
+	Args []string
+	// FilesHash is 64 hex digits that stand for the files of a COPY, "" for others.
+	FilesHash string
+	// Files makes a gzipped tar of the files of a COPY. It is called only when
+	// the provider does not have them yet.
+	Files func(ctx context.Context) (TemplateFiles, error)
+}
+
+// TemplateFiles is an archive to upload: exactly Size bytes. The caller closes it.
+type TemplateFiles struct {
+	io.ReadCloser
+	Size int64
 }
 
 // TemplateBuild names a running build.
@@ -103,6 +157,13 @@ type TemplateMaker interface {
 	// TemplateBuild tells how far a build is, with the log from an offset on.
 	TemplateBuild(ctx context.Context, b TemplateBuild, offset int) (BuildState, error)
 	DeleteTemplate(ctx context.Context, ref string) error
+}
+
+// TemplateCanceller is found on a maker whose builds can be ended.
+type TemplateCanceller interface {
+	// CancelBuild ends a build and returns once nothing of it runs any more. One
+	// that has ended already is no error.
+	CancelBuild(ctx context.Context, b TemplateBuild) error
 }
 
 // Templates is found on a provider that has templates of its own.

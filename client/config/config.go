@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 
 	"go.yaml.in/yaml/v4"
@@ -91,6 +92,8 @@ type Config struct {
 	MinIsolation client.Isolation `yaml:"min_isolation"`
 	// Theme is the name of a theme; auto follows the terminal's background.
 	Theme string `yaml:"theme"`
+	// Language is that of the dashboard, such as en or zh; "" follows the locale.
+	Language string `yaml:"language"`
 	// Keymap is the preset that Keys change: default, vim or emacs.
 	Keymap string `yaml:"keymap"`
 	// Rates, Strays and Attention are explained at their types.
@@ -112,6 +115,9 @@ type Config struct {
 	// Providers are further services and profiles, by name, such as "lab" or
 	// "team-b@alicloud-express".
 	Providers map[string]Provider `yaml:"providers"`
+	// TemplateFolders are folders in which the dashboard looks for template
+	// folders besides the current one: absolute, or from ~/ on.
+	TemplateFolders []string `yaml:"template_folders"`
 	// PluginCatalog is the address of the list that `provider install registry:…`
 	// looks names up in; "" is none.
 	PluginCatalog string `yaml:"plugin_catalog"`
@@ -162,6 +168,11 @@ func (c Config) check() error {
 	levels := []client.Isolation{"", client.IsolationProcess, client.IsolationLandlock, client.IsolationNamespace, client.IsolationContainer}
 	if !slices.Contains(levels, c.MinIsolation) {
 		return fmt.Errorf("min_isolation is one of process, process+landlock, namespace, container, not %q", client.OneLine(string(c.MinIsolation), 40))
+	}
+	for _, dir := range c.TemplateFolders {
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") {
+			return fmt.Errorf("template_folders: %q is neither absolute nor from ~/ on", client.OneLine(dir, 100))
+		}
 	}
 	for name, p := range c.Providers {
 		switch {

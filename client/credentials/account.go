@@ -179,7 +179,7 @@ func (a *Account) checkAddresses() error {
 // missing words the error of a provider without a key (AUT-01).
 func (s *Set) missing(provider string, n names) error {
 	where := []string{"the environment"}
-	for _, f := range []string{s.opts.ProjectFile, s.opts.HomeFile} {
+	for _, f := range []string{s.opts.ProjectFile, s.opts.HomeFile, s.opts.SavedFile} {
 		if f != "" {
 			where = append(where, f)
 		}

@@ -22,6 +22,7 @@ const (
 	FromProcess
 	FromProject // ./.env: may be somebody else's file
 	FromHome    // ~/.abx/.env
+	FromSaved   // abxdash's own file, see Store
 )
 
 // Source is the place of one value.
@@ -35,10 +36,13 @@ type Source struct {
 func (s Source) String() string {
 	switch s.Kind {
 	case FromFlag:
+		if s.File != "" {
+			return s.File
+		}
 		return "a flag"
 	case FromProcess:
 		return "the process environment"
-	case FromProject, FromHome:
+	case FromProject, FromHome, FromSaved:
 		return fmt.Sprintf("%s line %d", s.File, s.Line)
 	default:
 		return "nowhere"
@@ -77,10 +81,14 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
 type Options struct {
 	// Flags are values given on the command line, by variable name.
 	Flags map[string]string
+	// FlagsFrom words where Flags are from; "" is "a flag".
+	FlagsFrom string
 	// LookupEnv reads the process environment, normally os.LookupEnv. nil means it is empty.
 	LookupEnv func(name string) (string, bool)
 	// ProjectFile is normally ".env", HomeFile ~/.abx/.env; "" means none.
 	ProjectFile, HomeFile string
+	// SavedFile is that of a [Store]; "" means none. It is asked last.
+	SavedFile string
 }
 
 // Set is what was found.
@@ -88,6 +96,7 @@ type Set struct {
 	opts     Options
 	project  map[string]entry
 	home     map[string]entry
+	saved    map[string]entry
 	problems []Problem
 	noted    map[string]bool
 }
@@ -101,6 +110,7 @@ func Load(opts Options) *Set {
 	s := &Set{opts: opts, noted: map[string]bool{}}
 	s.project = s.file(opts.ProjectFile)
 	s.home = s.file(opts.HomeFile)
+	s.saved = s.file(opts.SavedFile)
 	return s
 }
 
@@ -153,10 +163,11 @@ func (s *Set) Lookup(name string) (Value, error) {
 		file  string
 		entry entry
 	}{
-		{FromFlag, "", entry{text: s.opts.Flags[name]}},
+		{FromFlag, s.opts.FlagsFrom, entry{text: s.opts.Flags[name]}},
 		{FromProcess, "", entry{text: process}},
 		{FromProject, s.opts.ProjectFile, s.project[name]},
 		{FromHome, s.opts.HomeFile, s.home[name]},
+		{FromSaved, s.opts.SavedFile, s.saved[name]},
 	} {
 		text := strings.TrimSpace(c.entry.text)
 		if text == "" {

@@ -35,9 +35,11 @@ type wireTemplate struct {
 	CreatedAt   word    `json:"createdAt"`
 	UpdatedAt   word    `json:"updatedAt"`
 	Builds      []struct {
-		Status   word    `json:"status"`
-		CPUCount float64 `json:"cpuCount"`
-		MemoryMB int64   `json:"memoryMB"`
+		BuildID   word    `json:"buildID"`
+		Status    word    `json:"status"`
+		CreatedAt word    `json:"createdAt"`
+		CPUCount  float64 `json:"cpuCount"`
+		MemoryMB  int64   `json:"memoryMB"`
 	} `json:"builds"`
 }
 
@@ -58,6 +60,9 @@ func (w wireTemplate) info() client.TemplateInfo {
 		if t.State == "" {
 			t.State, t.CPU, t.MemoryMB = string(w.Builds[0].Status), w.Builds[0].CPUCount, w.Builds[0].MemoryMB
 		}
+	}
+	for _, b := range w.Builds {
+		t.History = append(t.History, client.TemplateBuildInfo{ID: string(b.BuildID), State: string(b.Status), CreatedAt: stamp(b.CreatedAt)})
 	}
 	return t
 }
@@ -190,14 +195,22 @@ func (c *Client) Template(ctx context.Context, ref string) (client.TemplateInfo,
 	return w.info(), nil
 }
 
-// buildStart is BuildStart without steps: a build from an image (§4).
+// buildStart is BuildStart: a build from an image, with steps on top of it (§4).
 type buildStart struct {
 	FromImage string         `json:"fromImage"`
 	Registry  *imageRegistry `json:"fromImageRegistry,omitempty"`
 	StartCmd  string         `json:"startCmd,omitempty"`
 	ReadyCmd  string         `json:"readyCmd,omitempty"`
-	Steps     []struct{}     `json:"steps"`
+	Steps     []buildStep    `json:"steps"`
 	Force     bool           `json:"force"`
+}
+
+// buildStep is one step of a build (§12.1).
+type buildStep struct {
+	Type      string   `json:"type"`
+	Args      []string `json:"args"`
+	Force     bool     `json:"force"`
+	FilesHash string   `json:"filesHash,omitempty"`
 }
 
 type imageRegistry struct {
@@ -238,7 +251,11 @@ func (c *Client) CreateTemplate(ctx context.Context, spec client.TemplateSpec) (
 		return client.TemplateBuild{}, c.fail(ctx, f, &badJSON{a, "new template"})
 	}
 	b := client.TemplateBuild{TemplateID: string(out.TemplateID), BuildID: string(out.BuildID)}
-	if err := c.startBuild(ctx, b, spec); err != nil {
+	err = c.sendFiles(ctx, b.TemplateID, spec)
+	if err == nil {
+		err = c.startBuild(ctx, b, spec)
+	}
+	if err != nil {
 		c.undoTemplate(ctx, b.TemplateID, before)
 		return client.TemplateBuild{}, err
 	}
@@ -262,7 +279,10 @@ func (c *Client) undoTemplate(ctx context.Context, id string, before []client.Te
 func (c *Client) startBuild(ctx context.Context, b client.TemplateBuild, spec client.TemplateSpec) error {
 	f := templateFailing("start the build")
 	f.code = client.CodeTemplateBuild
-	body := buildStart{FromImage: spec.Image, StartCmd: spec.StartCommand, ReadyCmd: spec.ReadyCommand, Steps: []struct{}{}, Force: spec.Force}
+	body := buildStart{FromImage: spec.Image, StartCmd: spec.StartCommand, ReadyCmd: spec.ReadyCommand, Steps: []buildStep{}, Force: spec.Force}
+	for _, s := range spec.Steps {
+		body.Steps = append(body.Steps, buildStep{Type: s.Type, Args: s.Args, FilesHash: s.FilesHash})
+	}
 	header := http.Header{}
 	if r := spec.Registry; r != nil {
 		body.Registry = &imageRegistry{"registry", r.Username, r.Password}

@@ -103,6 +103,7 @@ func TestTemplateByName(t *testing.T) {
 	})
 	want := client.TemplateInfo{
 		ID: "a", Names: []string{"demo"}, State: "ready", CPU: 2, MemoryMB: 512, Builds: 2, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		History: []client.TemplateBuildInfo{{ID: "b", State: "ready"}, {State: "error"}},
 	}
 	// By name, by the name that only the list knows, by id.
 	for _, ref := range []string{"team/demo", "other", "a"} {

@@ -195,11 +195,12 @@ func (c Config) capabilities() client.Capabilities {
 		have bool
 		why  string
 	}{
-		client.CapPause:     {c.Pause || c.Generation == 2, "Express pauses generation 2 sandboxes only, or teams on its list; say so in the provider's settings"},
-		client.CapSnapshot:  {c.Snapshots && c.Generation != 1, "Express makes snapshots of generation 2 sandboxes of teams on its list only; say so in the provider's settings"},
-		client.CapMetrics:   {c.Metrics, "Express keeps no dependable history of use; say so in the provider's settings if your team has it"},
-		client.CapLogs:      {false, "Express keeps no sandbox logs: its log call always answers empty"},
-		client.CapTemplates: {true, ""},
+		client.CapPause:         {c.Pause || c.Generation == 2, "Express pauses generation 2 sandboxes only, or teams on its list; say so in the provider's settings"},
+		client.CapSnapshot:      {c.Snapshots && c.Generation != 1, "Express makes snapshots of generation 2 sandboxes of teams on its list only; say so in the provider's settings"},
+		client.CapMetrics:       {c.Metrics, "Express keeps no dependable history of use; say so in the provider's settings if your team has it"},
+		client.CapLogs:          {false, "Express keeps no sandbox logs: its log call always answers empty"},
+		client.CapTemplates:     {true, ""},
+		client.CapTemplateSteps: {false, "Express makes templates of a ready image: build one with Docker and push it, or give --image"},
 	} {
 		if caps.Have[k] = f.have; !f.have {
 			caps.Why[k] = f.why

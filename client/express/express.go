@@ -97,6 +97,15 @@ func Native(a credentials.Account, base acs.Config) (*acs.Client, error) {
 // Region is the region in force, "" when only addresses were given.
 func (p *Provider) Region() string { return p.cfg.Region }
 
+// SilenceHint implements [client.SilenceHinter]: templates of generation 2 were
+// seen to lose the output of commands (alicloud-express §8).
+func (p *Provider) SilenceHint() string {
+	if p.cfg.Generation != 2 {
+		return ""
+	}
+	return "nothing was written; generation 2 templates were seen to lose output: if there should be some, let the command write to a file and read that"
+}
+
 // Sandboxes implements [client.Provider]. The result is also a
 // [client.Connector] and a [client.Pauser].
 func (p *Provider) Sandboxes() client.Sandboxes { return &sandboxes{p.Client.Sandboxes(), p} }

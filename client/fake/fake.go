@@ -64,6 +64,8 @@ type Options struct {
 	Capabilities *client.Capabilities
 	// OnList may replace a page just before it is returned.
 	OnList func(q client.Query, p client.Page) (client.Page, error)
+	// Templates declares templates; see AddTemplates.
+	Templates bool
 	// Programs adds commands to those that sandboxes have.
 	Programs map[string]Program
 }
@@ -107,6 +109,7 @@ type Provider struct {
 	flap    map[client.ID]bool
 	flapped bool
 	nextID  int
+	tpl     templateShelf
 	procs   sync.WaitGroup
 }
 
@@ -179,7 +182,7 @@ func (p *Provider) Capabilities() client.Capabilities {
 	if p.opts.Capabilities != nil {
 		return *p.opts.Capabilities
 	}
-	return client.Capabilities{
+	out := client.Capabilities{
 		Have: map[client.Capability]bool{
 			client.CapCommands: true, client.CapPTY: true, client.CapReconnect: true,
 			client.CapFiles: true, client.CapTransfer: true, client.CapPause: true,
@@ -189,6 +192,10 @@ func (p *Provider) Capabilities() client.Capabilities {
 			client.CapSnapshot: "an in-memory sandbox cannot be snapshotted",
 		},
 	}
+	if p.opts.Templates {
+		out.Have[client.CapTemplates] = true
+	}
+	return out
 }
 
 // Close ends every process and waits for their goroutines. The provider can still be used.

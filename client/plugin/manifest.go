@@ -58,13 +58,23 @@ type Variable struct {
 
 // TemplateProfile says what images of templates look like there.
 type TemplateProfile struct {
-	Base   string `toml:"base" yaml:"base"`
-	Format string `toml:"format" yaml:"format"`
+	// Base is the image that their Dockerfiles begin with, "" for the usual one.
+	Base string `toml:"base" yaml:"base"`
+}
+
+// check refuses what would not end up as one word of a Dockerfile.
+func (p *TemplateProfile) check(id string) error {
+	if p != nil && p.Base != "" && !imageRE.MatchString(p.Base) {
+		return bad("the template base of %s, %q, is no name of an image", id, client.OneLine(p.Base, 60))
+	}
+	return nil
 }
 
 var (
-	idRE  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	varRE = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,99}$`)
+	idRE = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	// imageRE is the form of a reference to an image.
+	imageRE = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@-]{0,254}$`)
+	varRE   = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,99}$`)
 )
 
 // manifestNames are the files that are looked for, in this order.
@@ -134,6 +144,9 @@ func (m Manifest) check() error {
 	}
 	if m.Key != "" {
 		names = append(names, m.Key)
+	}
+	if err := m.Template.check(m.ID); err != nil {
+		return err
 	}
 	for _, name := range names {
 		if !varRE.MatchString(name) {

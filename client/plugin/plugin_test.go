@@ -379,3 +379,18 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+func TestTemplateProfile(t *testing.T) {
+	manifest := func(base string) (plugin.Manifest, error) {
+		return plugin.ParseManifest("provider.toml", []byte("id = \"p\"\nversion = \"1\"\nkind = \"exec\"\ncommand = [\"./p\"]\n[template]\nformat = \"other\"\nbase = "+base+"\n"))
+	}
+	m, err := manifest(`"registry.test:5000/team/base:v1@sha256:00"`)
+	if err != nil || m.Template == nil || m.Template.Base != "registry.test:5000/team/base:v1@sha256:00" {
+		t.Errorf("%+v, %v", m.Template, err)
+	}
+	for _, base := range []string{`"a b"`, `"a\nRUN id"`, `"-x"`, `"a\u001b"`} {
+		if _, err := manifest(base); client.CodeOf(err) != client.CodeConfig {
+			t.Errorf("base %s: %v", base, err)
+		}
+	}
+}

@@ -21,8 +21,9 @@ import (
 type Admin struct {
 	// Load reads the configuration and the keys anew.
 	Load func() (Options, error)
-	// File is the configuration file.
-	File string
+	// File is the configuration file, KeyFile where a key is kept that was
+	// typed in, that of a credentials.Store.
+	File, KeyFile string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -89,6 +90,13 @@ func (o Options) describe(name string) (client.ProviderInfo, client.Provider) {
 	}
 	s, _ := services.Kind(name, conf.Type)
 	info.Kind, info.Title, info.Needs = s.ID, s.Title, s.Needs
+	if configured && name != s.ID {
+		info.Needs = o.profileNeeds(name, s)
+	}
+	info.Notes = append(info.Notes, s.Notes...)
+	if s.Quirks.TrafficToken || s.Dialect == services.Express {
+		info.Notes = append(info.Notes, trafficNote)
+	}
 	if s.Dialect == services.Local {
 		p, err := NewLocal(o.Config, o.Version, o.Logger)
 		if err != nil {
@@ -122,6 +130,24 @@ func (o Options) describe(name string) (client.ProviderInfo, client.Provider) {
 	return info, p
 }
 
+// profileNeeds is what an entry of the configuration still needs: the key by
+// the name that this entry reads.
+func (o Options) profileNeeds(name string, s services.Service) string {
+	variable, err := o.keyName(name)
+	switch {
+	case err != nil:
+		return "nothing"
+	case s.KeyOptional:
+		return variable + " if the server has a key"
+	default:
+		return variable
+	}
+}
+
+// trafficNote tells where traffic tokens are: a secret that only the answer to
+// a create holds is not written to disk.
+const trafficNote = "a sandbox without public traffic is reached by the run that created it: its traffic token is told once and not kept"
+
 // static is what a kind of provider can do when it is not configured.
 func (o Options) static(s services.Service) client.Capabilities {
 	switch s.Dialect {
@@ -150,6 +176,10 @@ func (o Options) describePlugin(info client.ProviderInfo, in plugin.Installed) (
 		info.Needs = "nothing"
 	}
 	info.Address = client.OneLine(first(m.BaseURL, in.Dir), 120)
+	if m.Template != nil && m.Template.Base != "" {
+		info.TemplateBase = m.Template.Base
+		info.Notes = append(info.Notes, "templates for it are built on "+client.OneLine(m.Template.Base, 200))
+	}
 	info.Notes = append(info.Notes, "version "+client.OneLine(m.Version, 40)+", "+in.Record.Checksum)
 	if in.Record.Unpinned {
 		info.Notes = append(info.Notes, "installed with --allow-unpinned: nothing vouched for it")
@@ -161,6 +191,16 @@ func (o Options) describePlugin(info client.ProviderInfo, in plugin.Installed) (
 	}
 	info.Ready, info.Capabilities = true, p.Capabilities()
 	return info, p
+}
+
+// TemplateBase is the image that an installed plug-in's templates are built on,
+// "" if it names none or the provider is no plug-in.
+func (o Options) TemplateBase(name string) string {
+	in, ok := o.plugin(name)
+	if _, configured := o.Config.Providers[name]; !ok || configured || services.IsBuiltIn(name) || in.Manifest.Template == nil {
+		return ""
+	}
+	return in.Manifest.Template.Base
 }
 
 // wording is an error in one line, and its hint.

@@ -56,6 +56,9 @@ type Result struct {
 	// Truncated is set when there was more output than MaxOutput.
 	Truncated bool
 	Exit      client.Exit
+	// Hint is a line for people where the command wrote nothing and the provider
+	// is known to lose output, else "".
+	Hint string
 }
 
 // Err is nil for an exit code of 0, else an error with code E3002.
@@ -311,8 +314,13 @@ func (c *Command) Wait(ctx context.Context) (Result, error) {
 	defer release()
 	out := sink{max: c.opts.MaxOutput, writer: c.opts.Stdout, call: c.opts.OnStdout}
 	errs := sink{max: c.opts.MaxOutput, writer: c.opts.Stderr, call: c.opts.OnStderr}
+	silent := true
 	result := func() Result {
-		return Result{Stdout: out.kept.String(), Stderr: errs.kept.String(), Truncated: out.cut || errs.cut, Exit: c.p.Exit()}
+		r := Result{Stdout: out.kept.String(), Stderr: errs.kept.String(), Truncated: out.cut || errs.cut, Exit: c.p.Exit()}
+		if silent {
+			r.Hint = client.SilenceHint(c.sb.p)
+		}
+		return r
 	}
 	for {
 		f, err := c.Next()
@@ -324,6 +332,7 @@ func (c *Command) Wait(ctx context.Context) (Result, error) {
 			r.Exit = client.Exit{Code: -1}
 			return r, err
 		}
+		silent = silent && len(f.Data) == 0
 		to := &out
 		if f.Stream == client.Stderr {
 			to = &errs

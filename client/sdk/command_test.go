@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"abxdash/client"
+	"abxdash/client/express"
 	"abxdash/client/express/expresstest"
 	"abxdash/client/sdk"
 )
@@ -323,5 +324,24 @@ func TestTerminal(t *testing.T) {
 	}
 	if d := cmp.Diff(5, term.Exit().Code); d != "" {
 		t.Error(d)
+	}
+}
+
+// A command of generation 2 that writes nothing may have lost its output: the
+// result says so, and for no other command.
+func TestSilenceHint(t *testing.T) {
+	for generation, want := range map[int]bool{0: false, 1: false, 2: true} {
+		p, _ := provider(t, expresstest.Switches{}, func(c *express.Config) { c.Generation = generation })
+		sb, err := sdk.Create(ctx(t), p, client.CreateSpec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		quiet, err := sb.Run(ctx(t), "true", sdk.RunOptions{})
+		if err != nil || (quiet.Hint != "") != want {
+			t.Errorf("generation %d: %+v %v", generation, quiet, err)
+		}
+		if loud, err := sb.Run(ctx(t), "echo hi", sdk.RunOptions{}); err != nil || loud.Hint != "" {
+			t.Errorf("generation %d: %+v %v", generation, loud, err)
+		}
 	}
 }

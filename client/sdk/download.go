@@ -118,11 +118,11 @@ func (t *transfer) getDirs(ctx context.Context, root *os.Root, remote, local str
 			name := path.Join(d.name, e.Name)
 			switch {
 			case !localName(e.Name):
-				t.skip(name, "refused: the name cannot be one here")
+				t.leave(Note{Path: name, Text: "refused: the name cannot be one here", Failed: true})
 			case e.LinkTarget != "" || e.Type == client.FileSymlink:
 				t.skip(name, "left out: a link")
 			case e.Type == client.FileDir && d.depth >= maxDepth:
-				t.skip(name, "left out: too deep")
+				t.fail(name, "too deep")
 			case e.Type == client.FileDir:
 				todo = append(todo, folder{path.Join(d.remote, e.Name), filepath.Join(d.local, e.Name), name, d.depth + 1})
 			case e.Type != client.FileRegular:
@@ -141,8 +141,12 @@ func (t *transfer) getDirs(ctx context.Context, root *os.Root, remote, local str
 // getEntry fetches one file of a tree. What concerns it alone leaves it out.
 func (t *transfer) getEntry(ctx context.Context, root *os.Root, e client.Entry, local, name string) error {
 	_, err := t.getFile(ctx, root, e, local, name)
-	if errors.Is(err, client.ErrConflict) || errors.Is(err, fs.ErrPermission) || client.CodeOf(err) == client.CodeFileNotFound {
+	switch {
+	case errors.Is(err, client.ErrConflict):
 		t.skip(name, "left out: %s", err)
+		return nil
+	case errors.Is(err, fs.ErrPermission) || client.CodeOf(err) == client.CodeFileNotFound:
+		t.fail(name, err.Error())
 		return nil
 	}
 	return err
@@ -159,7 +163,7 @@ func (t *transfer) entries(ctx context.Context, d folder) ([]client.Entry, error
 	}
 	entries, refused, err := l.ReadDirRefused(ctx, t.f.sb.id, d.remote)
 	for _, name := range refused {
-		t.skip(path.Join(d.name, client.OneLine(name, 255)), "refused: the name is not a single path element")
+		t.leave(Note{Path: path.Join(d.name, client.OneLine(name, 255)), Text: "refused: the name is not a single path element", Failed: true})
 	}
 	return entries, err
 }
@@ -315,7 +319,7 @@ func (t *transfer) checkDownload(ctx context.Context, e client.Entry, name, sum 
 	if t.nosums.Load() || e.Size == 0 {
 		return nil
 	}
-	if want := t.finish(ctx, name, e.Path, 0); want != "" && want != sum {
+	if want := t.finish(ctx, []sent{{name: name, part: e.Path}})[0]; want != "" && want != sum {
 		return t.differs("download file")
 	}
 	return nil

@@ -29,6 +29,12 @@ type Program struct {
 	ResultsDir string
 	// Transfer says how files move.
 	Transfer TransferOptions
+	// Keep leaves the sandbox to its lifetime once the program has ended and its
+	// results were fetched. One that was called off, or never began, is killed all
+	// the same.
+	Keep bool
+	// Created is told about the sandbox before the program is sent; may be nil.
+	Created func(client.Sandbox)
 }
 
 // ProgramResult is what a program did.
@@ -36,6 +42,9 @@ type ProgramResult struct {
 	Result
 	// Reports are about each of the Results, in order.
 	Reports []Report
+	// Sandbox is where it ran. It is gone unless Kept is set.
+	Sandbox client.Sandbox
+	Kept    bool
 }
 
 // programDir is where a program lies in its sandbox, below the home.
@@ -44,7 +53,7 @@ const programDir = ".abxdash-program"
 // RunProgram makes a sandbox, sends the program, runs it, fetches its results and
 // kills the sandbox. A program that fails is no error (see [Result.Err]); a
 // result that is missing is, after all others have been fetched.
-func RunProgram(ctx context.Context, p client.Provider, prog Program, opts ...Option) (ProgramResult, error) {
+func RunProgram(ctx context.Context, p client.Provider, prog Program, opts ...Option) (result ProgramResult, err error) {
 	const op = "run program"
 	fi, err := os.Stat(prog.Path)
 	if err != nil {
@@ -59,29 +68,48 @@ func RunProgram(ctx context.Context, p client.Provider, prog Program, opts ...Op
 	if prog.ResultsDir == "" {
 		prog.ResultsDir = "."
 	}
-	var out ProgramResult
-	err = With(ctx, p, prog.Spec, func(ctx context.Context, sb *Sandbox) error {
-		file := path.Join(programDir, filepath.Base(prog.Path))
-		if _, err := sb.Files().Upload(ctx, prog.Path, file, prog.Transfer); err != nil {
-			return err
+	sb, err := Create(ctx, p, prog.Spec, opts...)
+	if err != nil {
+		return ProgramResult{}, err
+	}
+	out := ProgramResult{Sandbox: sb.Info()}
+	defer func() {
+		if out.Kept {
+			_ = sb.Close()
+			return
 		}
-		argv := append(append([]string{}, prog.Interpreter...), "./"+file)
-		if len(prog.Interpreter) == 0 {
-			made, err := sb.RunArgs(ctx, []string{"chmod", "0755", "./" + file}, RunOptions{})
-			if err == nil {
-				err = made.Err()
-			}
-			if err != nil {
-				return err
-			}
-		}
-		var err error
-		if out.Result, err = sb.RunArgs(ctx, append(argv, prog.Args...), prog.Run); err != nil {
-			return err
-		}
-		return fetch(ctx, sb, prog, &out)
-	}, opts...)
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), killPatience)
+		defer cancel()
+		err = errors.Join(err, sb.Kill(own))
+	}()
+	if prog.Created != nil {
+		prog.Created(out.Sandbox)
+	}
+	if out.Result, err = runIn(ctx, sb, prog); err != nil && !out.Exit.TimedOut {
+		return out, err
+	}
+	err = errors.Join(err, fetch(ctx, sb, prog, &out))
+	out.Kept = prog.Keep && ctx.Err() == nil
 	return out, err
+}
+
+// runIn sends the program and runs it.
+func runIn(ctx context.Context, sb *Sandbox, prog Program) (Result, error) {
+	file := path.Join(programDir, filepath.Base(prog.Path))
+	if _, err := sb.Files().Upload(ctx, prog.Path, file, prog.Transfer); err != nil {
+		return Result{}, err
+	}
+	argv := append(append([]string{}, prog.Interpreter...), "./"+file)
+	if len(prog.Interpreter) == 0 {
+		made, err := sb.RunArgs(ctx, []string{"chmod", "0755", "./" + file}, RunOptions{})
+		if err == nil {
+			err = made.Err()
+		}
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	return sb.RunArgs(ctx, append(argv, prog.Args...), prog.Run)
 }
 
 // fetch gets the results; one that is missing does not hide the others.

@@ -256,6 +256,36 @@ func TestRunProgram(t *testing.T) {
 	wantCode(t, "no program", err, client.CodeFiles, os.ErrNotExist)
 }
 
+// A sandbox that is to be kept stays when the program has ended, a timeout
+// included, and its results are fetched all the same.
+func TestRunProgramKeeps(t *testing.T) {
+	p, s := provider(t, expresstest.Switches{})
+	here := t.TempDir()
+	script := filepath.Join(here, "slow.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho r > result; exec sleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var made client.Sandbox
+	prog := sdk.Program{
+		Path: script, Keep: true, Created: func(sb client.Sandbox) { made = sb }, Run: sdk.RunOptions{Timeout: time.Second},
+		Results: []string{"result"}, ResultsDir: filepath.Join(here, "out"),
+	}
+	r, err := sdk.RunProgram(ctx(t), p, prog)
+	wantCode(t, "too slow", err, client.CodeRunTimeout, nil)
+	if !r.Kept || r.Sandbox.ID != made.ID || made.ID == "" || !r.Exit.TimedOut || s.Live() != 1 {
+		t.Errorf("%+v, %d live", r, s.Live())
+	}
+	if d := cmp.Diff([]string{"result"}, tree(t, prog.ResultsDir)); d != "" {
+		t.Error(d)
+	}
+	// Called off, it is not kept.
+	off, cancel := context.WithCancel(ctx(t))
+	prog.Created = func(client.Sandbox) { cancel() }
+	if r, err = sdk.RunProgram(off, p, prog); err == nil || r.Kept || s.Live() != 1 {
+		t.Errorf("%+v %v, %d live", r, err, s.Live())
+	}
+}
+
 // One address for all sandboxes, told apart by headers, works alike.
 func TestSharedDataURL(t *testing.T) {
 	s := expresstest.New(t, expresstest.Switches{})

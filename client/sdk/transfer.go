@@ -10,7 +10,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +67,8 @@ type Note struct {
 	// Path is untrusted text.
 	Path string
 	Text string
+	// Failed says that it should have been moved and could not be.
+	Failed bool
 }
 
 // Report is what a transfer did.
@@ -91,6 +92,8 @@ type transfer struct {
 
 	mu     sync.Mutex
 	report Report
+	// batch holds the files of a tree that were sent and are not settled yet.
+	batch batch
 	// moving is how much of each file on its way has moved.
 	moving map[string]int64
 }
@@ -124,17 +127,27 @@ func (t *transfer) done() Report {
 	return t.report
 }
 
+// skip lists what is left out by rule.
 func (t *transfer) skip(name, format string, args ...any) {
+	t.leave(Note{Path: name, Text: fmt.Sprintf(format, args...)})
+}
+
+// fail lists what could not be moved.
+func (t *transfer) fail(name string, why string) {
+	t.leave(Note{Path: name, Text: "left out: " + why, Failed: true})
+}
+
+func (t *transfer) leave(n Note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.moving, name)
-	t.report.Skipped = append(t.report.Skipped, Note{name, fmt.Sprintf(format, args...)})
+	delete(t.moving, n.Path)
+	t.report.Skipped = append(t.report.Skipped, n)
 }
 
 func (t *transfer) note(name, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.report.Notes = append(t.report.Notes, Note{name, fmt.Sprintf(format, args...)})
+	t.report.Notes = append(t.report.Notes, Note{Path: name, Text: fmt.Sprintf(format, args...)})
 }
 
 // progress tells the caller how far a file is.
@@ -191,43 +204,6 @@ func partName(final, identity string, resume bool) string {
 // again reports whether a transfer that failed with err may be taken up again.
 func again(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrStreamBroken))
-}
-
-// script names its file by argument, never inside its text: names hold anything.
-const script = `{ [ -z "$2" ] || chmod -- "$2" "$1" || echo nomode >&2; } && { [ -z "$3" ] || exec sha256sum < "$1"; }`
-
-// finish sets the mode of a file in the sandbox (0 leaves it) and returns its
-// sum, "" where that cannot be had. The answer about the mode is a note.
-func (t *transfer) finish(ctx context.Context, name, file string, mode uint32) string {
-	if !t.f.sb.p.Capabilities().Has(client.CapCommands) || mode == 0 && t.nosums.Load() {
-		return ""
-	}
-	modeText, sum := "", ""
-	if mode != 0 {
-		modeText = "0" + strconv.FormatUint(uint64(mode&0o777), 8)
-	}
-	if !t.nosums.Load() {
-		sum = "sum"
-	}
-	out, err := t.f.sb.RunArgs(ctx, []string{"sh", "-c", script, "sh", here(file), modeText, sum}, RunOptions{Timeout: -1, MaxOutput: 4 << 10})
-	switch {
-	case err != nil:
-		t.note(name, "neither its mode nor its checksum could be looked at: %s", err)
-		return ""
-	case strings.Contains(out.Stderr, "nomode"):
-		t.note(name, "its mode %s could not be set", modeText)
-	}
-	hash, _, _ := strings.Cut(out.Stdout, " ")
-	if len(hash) != sha256.Size*2 {
-		if sum != "" {
-			if out.Exit.Code == 127 {
-				t.nosums.Store(true) // no sha256sum in the image: not asked again
-			}
-			t.note(name, "not checked: the sandbox could not compute its checksum")
-		}
-		return ""
-	}
-	return hash
 }
 
 // differs is the error of a checksum that does not fit.

@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -258,4 +260,83 @@ func TestTreeFails(t *testing.T) {
 	if err != nil || r.Files != 0 || len(r.Skipped) != 40 || r.Skipped[0].Path != "f00" {
 		t.Errorf("%+v %v", r, err)
 	}
+}
+
+// counted counts the commands that are started.
+type counted struct {
+	client.Provider
+	started *atomic.Int32
+}
+
+type countedCommands struct {
+	client.Commands
+	started *atomic.Int32
+}
+
+func (c countedCommands) Start(ctx context.Context, id client.ID, cmd client.Command) (client.Process, error) {
+	c.started.Add(1)
+	return c.Commands.Start(ctx, id, cmd)
+}
+
+func (c counted) Commands() client.Commands { return countedCommands{c.Provider.Commands(), c.started} }
+
+// Modes and checksums of a whole tree cost a command for a hundred files, not one each.
+func TestTreeModesByBatch(t *testing.T) {
+	real, s := provider(t, expresstest.Switches{})
+	p := counted{real, new(atomic.Int32)}
+	sb, err := sdk.Create(ctx(t), p, client.CreateSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "tree")
+	const files = 230
+	for i := range files {
+		mode := fs.FileMode(0o644)
+		if i%2 == 0 {
+			mode = 0o755
+		}
+		write(t, filepath.Join(dir, fmt.Sprintf("d%d", i%7), fmt.Sprintf("-f %d\n'", i)), strings.Repeat("x", i), mode)
+	}
+	r, err := sb.Files().Upload(ctx(t), dir, "", sdk.TransferOptions{})
+	if err != nil || r.Files != files || len(r.Notes)+len(r.Skipped) != 0 {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if n := p.started.Load(); n > 6 {
+		t.Errorf("%d commands for %d files", n, files)
+	}
+	for i := range files {
+		info, err := os.Stat(filepath.Join(s.Home(string(sb.ID())), "tree", fmt.Sprintf("d%d", i%7), fmt.Sprintf("-f %d\n'", i)))
+		if err != nil || info.Size() != int64(i) || (info.Mode().Perm() == 0o755) != (i%2 == 0) {
+			t.Fatalf("file %d: %v %v", i, info, err)
+		}
+	}
+	if left := tree(t, filepath.Join(s.Home(string(sb.ID())), "tree")); len(left) != files+7 {
+		t.Errorf("%d entries", len(left))
+	}
+}
+
+// Without commands the modes that get lost are named.
+func TestTreeModesWithoutCommands(t *testing.T) {
+	real, _ := provider(t, expresstest.Switches{})
+	sb, err := sdk.Create(ctx(t), bare{real}, client.CreateSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "run"), "x", 0o755)
+	write(t, filepath.Join(dir, "plain"), "x", 0o644)
+	r, err := sb.Files().Upload(ctx(t), dir, "t", sdk.TransferOptions{})
+	if err != nil || r.Files != 2 || len(r.Notes) != 1 || r.Notes[0].Path != "run" || !strings.Contains(r.Notes[0].Text, "0755") {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// bare is a provider that runs no commands.
+type bare struct{ client.Provider }
+
+func (b bare) Capabilities() client.Capabilities {
+	c := b.Provider.Capabilities()
+	c.Have = maps.Clone(c.Have)
+	delete(c.Have, client.CapCommands)
+	return c
 }

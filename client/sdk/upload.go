@@ -64,6 +64,7 @@ func (t *transfer) putTree(ctx context.Context, local, remote string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	outer := ctx
 	files, ctx := errgroup.WithContext(ctx)
 	files.SetLimit(parallel)
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -72,7 +73,7 @@ func (t *transfer) putTree(ctx context.Context, local, remote string) error {
 		case ctx.Err() != nil:
 			return cancelled(ctx)
 		case err != nil:
-			t.skip(name, "left out: %s", reason(err))
+			t.fail(name, reason(err))
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
@@ -94,17 +95,28 @@ func (t *transfer) putTree(ctx context.Context, local, remote string) error {
 	})
 	// The first error of a file is why the walk was called off.
 	if ferr := files.Wait(); ferr != nil {
-		return ferr
+		err = ferr
+	}
+	if err == nil {
+		err = t.settle(outer, t.batch.take(0, 0))
+	}
+	if err != nil {
+		t.discard(outer, t.batch.take(0, 0))
 	}
 	return err
 }
 
-// putEntry sends one file of a tree. What concerns it alone leaves it out.
+// putEntry sends one file of a tree, which is settled with others. What concerns
+// it alone leaves it out.
 func (t *transfer) putEntry(ctx context.Context, root *os.Root, target, name string) error {
-	_, err := t.putFile(ctx, func() (*os.File, error) { return root.Open(filepath.FromSlash(name)) }, target, name)
+	x, err := t.sendFile(ctx, func() (*os.File, error) { return root.Open(filepath.FromSlash(name)) }, target, name)
+	if err == nil {
+		t.batch.add(x)
+		return t.settle(ctx, t.batch.take(batchFiles, batchBytes))
+	}
 	switch {
 	case errors.Is(err, errUnreadable):
-		t.skip(name, "left out: %s", reason(err))
+		t.fail(name, reason(err))
 		return nil
 	case errors.Is(err, client.ErrConflict):
 		t.skip(name, "left out: %s", err)
@@ -125,65 +137,43 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// putFile sends one file: under another name first, checked there, then renamed.
+// putFile sends one file and returns its sum.
 func (t *transfer) putFile(ctx context.Context, open func() (*os.File, error), remote, name string) (string, error) {
-	const op = "upload file"
+	x, err := t.sendFile(ctx, open, remote, name)
+	if err != nil {
+		return "", err
+	}
+	return x.sum, t.settle(ctx, []sent{x})
+}
+
+// sendFile sends one file under another name. The caller settles it.
+func (t *transfer) sendFile(ctx context.Context, open func() (*os.File, error), remote, name string) (sent, error) {
 	file, err := open()
 	if err != nil {
-		return "", errors.Join(errUnreadable, err)
+		return sent{}, errors.Join(errUnreadable, err)
 	}
 	defer func() { _ = file.Close() }()
 	fi, err := file.Stat()
 	if err != nil || !fi.Mode().IsRegular() {
-		return "", errors.Join(errUnreadable, err)
+		return sent{}, errors.Join(errUnreadable, err)
 	}
 	if !t.opts.Overwrite {
 		if _, err := t.f.Stat(ctx, remote); err == nil {
-			return "", t.conflict(op, name)
+			return sent{}, t.conflict("upload file", name)
 		} else if client.CodeOf(err) != client.CodeFileNotFound {
-			return "", err
+			return sent{}, err
 		}
 	}
 	identity := fmt.Sprint(remote, "\x00", fi.Size(), "\x00", fi.ModTime().UnixNano())
-	part := partName(remote, identity, t.opts.Resume)
-	sum, err := t.send(ctx, file, fi.Size(), part, name)
-	if err == nil {
-		err = t.settle(ctx, fi, part, remote, name, sum)
+	x := sent{name: name, part: partName(remote, identity, t.opts.Resume), remote: remote, size: fi.Size()}
+	if mode := uint32(fi.Mode().Perm()); mode != 0o644 { // what a new file has anyway
+		x.mode = mode
 	}
-	if err != nil {
-		if !t.opts.Resume {
-			t.discard(ctx, part)
-		}
-		return "", err
+	if x.sum, err = t.send(ctx, file, fi.Size(), x.part, name); err != nil {
+		t.discard(ctx, []sent{x})
+		return sent{}, err
 	}
-	t.moved(name, fi.Size())
-	return sum, nil
-}
-
-// settle checks a whole part and gives it its final name.
-func (t *transfer) settle(ctx context.Context, fi fs.FileInfo, part, remote, name, sum string) error {
-	mode := uint32(fi.Mode().Perm())
-	if mode == 0o644 {
-		mode = 0 // what a new file has anyway
-	}
-	if got := t.finish(ctx, name, part, mode); got != "" && got != sum {
-		t.discard(ctx, part) // not to be taken up again
-		return t.differs("upload file")
-	}
-	if ctx.Err() != nil {
-		return cancelled(ctx)
-	}
-	// Begun, it is seen through: a rename cut short leaves open whether it was done.
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), renamePatience)
-	defer cancel()
-	return t.f.Rename(own, part, remote)
-}
-
-// discard removes a part; the transfer has failed already.
-func (t *transfer) discard(ctx context.Context, part string) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanPatience)
-	defer cancel()
-	_ = t.f.Remove(own, part)
+	return x, nil
 }
 
 // send sends the whole file to part and returns its sum.

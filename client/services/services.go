@@ -58,6 +58,8 @@ type Service struct {
 	Needs string
 	// KeyOptional: the service may run without a key.
 	KeyOptional bool
+	// Notes are remarks for people, one line each.
+	Notes []string
 	// APIURL, Domain, DataURL and WebURL are patterns; {region} and {domain} are
 	// filled in. Data patterns also hold {id} and {port} (see e2b.Config).
 	APIURL, Domain string
@@ -87,6 +89,10 @@ type Service struct {
 func (s Service) Capabilities() client.Capabilities {
 	caps := e2b.AllCapabilities()
 	caps.Why = map[client.Capability]string{client.CapTemplates: s.ID + " has no template calls that are known to work from here"}
+	if s.ID == IDE2B {
+		caps.Have[client.CapTemplates], caps.Have[client.CapTemplateSteps] = true, true
+		delete(caps.Why, client.CapTemplates)
+	}
 	for k, why := range s.Lacks {
 		delete(caps.Have, k)
 		caps.Why[k] = why
@@ -137,6 +143,7 @@ func builtIn() []Service {
 		{
 			ID: IDOpenSandbox, Title: "OpenSandbox server", Dialect: OpenSandbox, BuiltIn: true, KeyOptional: true,
 			Needs: "OPEN_SANDBOX_DOMAIN (or ABX_OPENSANDBOX_API_URL), and OPEN_SANDBOX_API_KEY if the server has a key",
+			Notes: []string{"pools of warm sandboxes and commands in the background have no abxdash command; Go programs have them (client/opensandbox: Pools, CreatePool, Background)"},
 		},
 		container(), cube(),
 		{

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +43,11 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if rest, ok := strings.CutPrefix(r.URL.Path, "/upload/"); ok && r.Method == http.MethodPut {
+		id, hash, _ := strings.Cut(rest, "/")
+		s.putFile(w, r, id, hash)
+		return
+	}
 	if r.Header.Get("X-Api-Key") != Key && r.Header.Get("Authorization") != "Bearer "+Key {
 		refuse(w, http.StatusUnauthorized, "invalid API key")
 		return
@@ -55,6 +59,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		switch {
+		case len(parts) > 1 && s.builds(w, r, "v2", parts[1:]):
 		case len(parts) == 2 && parts[1] == "sandboxes" && r.Method == http.MethodGet:
 			s.list(w, r)
 		case len(parts) == 2 && parts[1] == "templates" && r.Method == http.MethodGet:
@@ -67,6 +72,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case parts[0] == "v3" && len(parts) > 1 && s.builds(w, r, "v3", parts[1:]):
+	case s.builds(w, r, "", parts):
 	case parts[0] == "sandboxes" && len(parts) == 1:
 		s.collection(w, r)
 	case parts[0] == "sandboxes" && len(parts) <= 3:
@@ -160,6 +167,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := slices.Contains(templates(), in.TemplateID) ||
+		slices.ContainsFunc(s.recipes, func(m *recipe) bool { return m.state == "ready" && (in.TemplateID == m.id || in.TemplateID == m.name) }) ||
 		slices.ContainsFunc(s.shots, func(x snapshot) bool { return in.TemplateID == x.id || in.TemplateID == x.name })
 	if !known {
 		refuse(w, http.StatusNotFound, fmt.Sprintf("template '%s' not found", in.TemplateID))
@@ -407,37 +415,4 @@ func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) {
 		rows = append(rows, row{int64(len(s.shots) - i), map[string]any{"snapshotID": x.id, "names": []string{x.name}}})
 	}
 	page(w, sw, q, rows)
-}
-
-// listTemplates lists the built-in templates (e2b-protocol §4, alicloud-express §7).
-func (s *Server) listTemplates(w http.ResponseWriter) {
-	rows := []map[string]any{}
-	for _, name := range templates() {
-		rows = append(rows, map[string]any{
-			"templateID": "tpl0" + name, "buildID": "00000000-0000-4000-8000-000000000000", "names": []string{name}, "aliases": []string{name},
-			"cpuCount": 2, "memoryMB": 2048, "diskSizeMB": 10240, "public": true, "buildStatus": "ready", "buildCount": 1, "spawnCount": 0,
-			"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z", "lastSpawnedAt": nil, "createdBy": nil, "envdVersion": "0.6.13",
-		})
-	}
-	answer(w, http.StatusOK, rows)
-}
-
-func (s *Server) deleteTemplate(w http.ResponseWriter, escaped string) {
-	name, err := url.PathUnescape(escaped)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, "bad id")
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.shots, func(x snapshot) bool { return x.id == name || x.name == name })
-	switch {
-	case i >= 0:
-		s.shots = slices.Delete(s.shots, i, i+1)
-		w.WriteHeader(http.StatusNoContent)
-	case slices.Contains(templates(), name):
-		refuse(w, http.StatusBadRequest, "built-in templates cannot be deleted")
-	default:
-		refuse(w, http.StatusNotFound, "template not found")
-	}
 }

@@ -115,7 +115,11 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, b *box, conn conte
 	defer cancel()
 	stop := context.AfterFunc(conn, cancel)
 	defer stop()
-	_ = http.NewResponseController(w).EnableFullDuplex() // where it cannot, nothing is lost
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/connect+") {
+		// Streams only: a call that is refused before its body was read must not
+		// leave that to the next one.
+		_ = http.NewResponseController(w).EnableFullDuplex() // where it cannot, nothing is lost
+	}
 	ew := &edgeWriter{ResponseWriter: w, conn: conn, box: b, ctx: r.Context()}
 	if strings.HasSuffix(r.URL.Path, "/Start") || strings.HasSuffix(r.URL.Path, "/Connect") {
 		ew.slow, ew.cut, ew.seen = sw.SlowStream, sw.CutStream, sw.OnFrame

@@ -50,6 +50,9 @@ type Switches struct {
 	SlowStream time.Duration
 	// CutStream breaks the connection after that many bytes of a command's stream.
 	CutStream int
+	// BuildSteps takes template builds with steps of their own; Express promises
+	// those from an image only.
+	BuildSteps bool
 	// NoServer leaves port 9000 closed.
 	NoServer bool
 	// OnFrame is called with each piece written to a command's stream.
@@ -103,6 +106,7 @@ type Server struct {
 	boxes    map[string]*box
 	order    []*box
 	shots    []snapshot
+	recipes  []*recipe
 	faults   []Fault
 	requests []Request
 	next     int
