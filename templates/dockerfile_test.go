@@ -49,6 +49,7 @@ func TestLintDockerfile(t *testing.T) {
 		{"wrong package", fine + "RUN pip install agent-sandbox==1\n", express, []string{"error wrong-package 5:1"}},
 		{"client package", fine + "RUN pip install 'agent-sandbox-client'\n", express, []string{"warning wrong-package 5:1"}},
 		{"server package", fine + "RUN pip install agent-sandbox-server\n", express, nil},
+		{"written for express", fine, NewTarget("e2b", "", nil), []string{"error base-image 1:1"}},
 		{"arm", strings.Replace(fine, "FROM ", "FROM --platform=linux/arm64 ", 1), express, []string{"warning platform 1:1"}},
 		{"empty", "", express, []string{"error syntax 0:0"}},
 		{"unknown", fine + "RUNN x\n", express, []string{"error instruction 5:1"}},

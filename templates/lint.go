@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"abxdash/client"
 )
@@ -39,6 +40,18 @@ type Report struct {
 	ContextBytes int64 `json:"context_bytes"`
 
 	Context BuildContext `json:"-"`
+}
+
+// Counts words how many errors and warnings there are.
+func (r Report) Counts() string {
+	return plural(r.Errors, "error") + ", " + plural(r.Warnings, "warning")
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
 }
 
 // Lint checks a template folder without running or building anything. The

@@ -157,3 +157,30 @@ func TestBaseTagOverride(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestPluginBase(t *testing.T) {
+	target := NewTarget("my-cloud", "", nil)
+	target.Base = "registry.test/base:v1"
+	if got := target.BaseImage(); got != target.Base {
+		t.Errorf("got %s", got)
+	}
+	lint := func(from string) string {
+		_, ps := LintDockerfile("Dockerfile", []byte("FROM "+from+"\nEXPOSE 9000\nWORKDIR /app\nCOPY commands.py ./\nCMD [\"python3\", \"commands.py\"]\n"), target, true)
+		var out []string
+		for _, p := range ps {
+			out = append(out, p.Rule)
+		}
+		return strings.Join(out, " ")
+	}
+	if got := lint("registry.test/base:v1"); strings.Contains(got, "base-image") {
+		t.Errorf("its own base: %s", got)
+	}
+	if got := lint("python:3.12-slim"); !strings.Contains(got, "base-image") {
+		t.Errorf("another base: %s", got)
+	}
+	express := NewTarget("", "", nil)
+	express.Base = "registry.test/base:v1"
+	if got := express.BaseImage(); strings.Contains(got, "registry.test") {
+		t.Errorf("Express builds on %s", got)
+	}
+}

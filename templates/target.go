@@ -10,6 +10,9 @@ type Target struct {
 	// Region and BaseTag name the Express base image; "" is the default.
 	Region  string
 	BaseTag string
+	// Base is the base image that a plug-in's profile names; "" is the usual
+	// one. Express has its own.
+	Base string
 }
 
 // Express is the id of the default target.
@@ -55,6 +58,9 @@ func (t Target) IsExpress() bool {
 // BaseImage is the FROM of the target's Dockerfile.
 func (t Target) BaseImage() string {
 	if !t.IsExpress() {
+		if t.Base != "" {
+			return t.Base
+		}
 		return OtherBase
 	}
 	region, tag := t.Region, t.BaseTag

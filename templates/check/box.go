@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"sync"
 
 	"abxdash/client"
-	"abxdash/client/agentserver"
 	"abxdash/client/commandserver"
 	"abxdash/templates"
 )
@@ -114,7 +112,12 @@ func (b *box) put(ctx context.Context, root *os.Root, e templates.ContextEntry) 
 
 // quick runs a short command and returns its output and whether it succeeded.
 func (b *box) quick(ctx context.Context, argv ...string) (string, bool, error) {
-	proc, err := b.p.Commands().Start(ctx, b.id, client.Command{Argv: argv, Timeout: startPatience})
+	return b.quickIn(ctx, "", argv...)
+}
+
+// quickIn is quick in a folder.
+func (b *box) quickIn(ctx context.Context, dir string, argv ...string) (string, bool, error) {
+	proc, err := b.p.Commands().Start(ctx, b.id, client.Command{Argv: argv, Dir: dir, Timeout: startPatience})
 	if err != nil {
 		return "", false, err
 	}
@@ -141,21 +144,19 @@ func (b *box) pick(ctx context.Context) error {
 	}
 	maps.Copy(b.env, b.o.Env)
 	b.argv = []string{"python3", commands}
-	_, real, err := b.quick(ctx, "python3", "-I", "-c", "import agent_sandbox.server")
+	if err := b.addWheel(ctx); err != nil {
+		return err
+	}
+	real, err := b.realServer(ctx)
 	if err != nil {
 		return err
 	}
 	if real {
 		b.r.Server = ServerReal
-		if _, script, err := b.quick(ctx, "sh", "-c", "command -v agent-sandbox-server"); err != nil {
-			return err
-		} else if script && b.o.Lint.Target.IsExpress() {
-			b.argv = []string{"agent-sandbox-server", "serve", "--port", b.env["ABX_SERVER_PORT"], "--commands", commands}
-		}
-		return nil
+		return b.realStart(ctx, commands)
 	}
 	b.r.Server = ServerStandIn
-	b.env["PYTHONPATH"] = b.home + "/" + standInDir
+	b.env["PYTHONPATH"] = joinPath(b.home+"/"+standInDir, b.env["PYTHONPATH"])
 	if b.o.Lint.Target.IsExpress() {
 		b.argv = []string{"python3", "-m", "agent_sandbox.server", "serve", "--port", b.env["ABX_SERVER_PORT"], "--commands", commands}
 	}
@@ -169,32 +170,6 @@ func (b *box) pick(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// client reaches port 9000 of the sandbox.
-func (b *box) client(ctx context.Context) (*agentserver.Client, error) {
-	cfg := agentserver.Config{Port: b.port, Provider: b.p.Name(), RequestTimeout: callPatience}
-	if d, ok := client.Find[client.PortDialer](b.p); ok {
-		cfg.Resolve = func(context.Context, int) (client.Address, error) {
-			return client.Address{URL: "http://sandbox.invalid"}, nil
-		}
-		cfg.HTTP = &http.Client{Transport: &http.Transport{
-			DisableKeepAlives: true, // nothing of it outlives the sandbox
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return d.DialPort(ctx, b.id, b.port)
-			},
-		}}
-		return agentserver.New(cfg), nil
-	}
-	ports, ok := client.Find[client.Ports](b.p)
-	if !ok {
-		return nil, &client.Error{Op: "reach port 9000", Provider: b.p.Name(), Code: client.CodeUnsupported, Kind: client.ErrUnsupported}
-	}
-	if w, ok := client.Find[client.WebClient](b.p); ok {
-		cfg.HTTP = w.HTTPClient()
-	}
-	cfg.Resolve = func(ctx context.Context, port int) (client.Address, error) { return ports.ResolvePort(ctx, b.id, port) }
-	return agentserver.New(cfg), nil
 }
 
 // server is the running server process.

@@ -46,6 +46,9 @@ type Options struct {
 	// Call names the only command to call, with Args; "" calls every one.
 	Call string
 	Args map[string]string
+	// Wheel is a wheel of the server package that is used instead of what the
+	// sandbox has; "" is the one in the folder, if there is one.
+	Wheel string
 	// NoCalls lists the commands without calling any.
 	NoCalls bool
 	// Say is told what happens, one clean line each; nil is fine.
@@ -96,7 +99,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	o.Say(fmt.Sprintf("lint: %d errors, %d warnings", report.Errors, report.Warnings))
+	o.Say("lint: " + report.Counts())
 	if !report.OK {
 		return r, nil
 	}
@@ -168,7 +171,7 @@ func (r *Result) fail(err error) {
 
 // serve waits for the server and uses it.
 func (b *box) serve(ctx context.Context, srv *server) error {
-	c, err := b.client(ctx)
+	c, err := reach(b.p, b.id, b.port)
 	if err != nil {
 		return err
 	}
@@ -207,7 +210,7 @@ func declared(c templates.Commands) []agentserver.Command {
 
 // wait asks for the server's health until the template's own server answers or
 // has ended. A sandbox may have a server of the provider's on that port until
-// then, which knows none of the template's commands.
+// then, which may even serve the same commands: that one listens outside.
 func (b *box) wait(ctx context.Context, c *agentserver.Client, srv *server) error {
 	limit, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -215,6 +218,9 @@ func (b *box) wait(ctx context.Context, c *agentserver.Client, srv *server) erro
 	defer tick.Stop()
 	for {
 		err := b.ready(limit, c)
+		if err == nil {
+			err = b.listens(limit)
+		}
 		if err == nil {
 			return nil
 		}
@@ -229,6 +235,16 @@ func (b *box) wait(ctx context.Context, c *agentserver.Client, srv *server) erro
 		case <-tick.C:
 		}
 	}
+}
+
+// listens reports nil once something inside the sandbox takes connections on
+// the server's port.
+func (b *box) listens(ctx context.Context) error {
+	_, ok, err := b.python(ctx, fmt.Sprintf("import socket; socket.create_connection(('127.0.0.1', %d), 2).close()", b.port))
+	if err == nil && !ok {
+		err = fmt.Errorf("nothing in the sandbox listens on port %d", b.port)
+	}
+	return err
 }
 
 // ready reports nil once the server answers and lists what commands.py declares.

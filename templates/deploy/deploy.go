@@ -65,6 +65,13 @@ type Options struct {
 	// StartCommand and ReadyCommand are nil for the target's own.
 	StartCommand, ReadyCommand *string
 	NoCache                    bool
+	// Build says what the image is made with; "" is BuildAuto.
+	Build BuildMode
+	// Steps tells that Maker takes build steps; StepsWhy says why not, "" for a
+	// general reason. A Maker that is a provider is asked for its capabilities
+	// when neither is set.
+	Steps    bool
+	StepsWhy string
 	// Engine is asked for only when something is built or pushed.
 	Engine func() (Engine, error)
 	// Maker creates the template; nil ends after the push.
@@ -102,7 +109,11 @@ type Done struct {
 type Result struct {
 	OK   bool   `json:"ok"`
 	Name string `json:"name"`
-	// Image is the name it was pushed under, Digest the registry's answer.
+	// Build is what the image was made with: docker, platform, or image when it
+	// was there already.
+	Build BuildMode `json:"build,omitempty"`
+	// Image is the name it was pushed under, Digest the registry's answer. For
+	// a platform build it is the image that the steps begin with.
 	Image  string `json:"image"`
 	Digest string `json:"digest,omitempty"`
 	// Wheel says where the server package comes from.
@@ -113,6 +124,11 @@ type Result struct {
 	State      string           `json:"state,omitempty"`
 	Steps      []Done           `json:"steps"`
 	Lint       templates.Report `json:"lint"`
+	// ServeByHand tells that the platform took no start command: the server on
+	// port 9000 has to be started in each sandbox, see check.Serve.
+	ServeByHand bool `json:"serve_by_hand,omitempty"`
+	// Cancelled tells that the provider's build was ended together with the deploy.
+	Cancelled bool `json:"cancelled,omitempty"`
 	// Hint is what to do next after a failure.
 	Hint string `json:"hint,omitempty"`
 }
@@ -126,6 +142,16 @@ type run struct {
 	login  docker.Login
 	engine Engine
 	build  client.TemplateBuild
+	// begun tells that build was started by this run.
+	begun bool
+	// recipe and steps are those of a platform build.
+	recipe templates.Recipe
+	steps  []client.TemplateStep
+	// lines are where the Dockerfile has each of steps.
+	lines []int
+	// marked tells that the build before this one has the tag "replaced", kept
+	// that it was replaced and can be rolled back to.
+	marked, kept bool
 }
 
 // Run carries a deploy out. The result tells how far it came, also beside an error.
@@ -134,6 +160,10 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	d := &run{o: o, r: &r, build: o.Resume}
 	if d.o.Say == nil {
 		d.o.Say = func(Event) {}
+	}
+	if p, ok := o.Maker.(client.Provider); ok && !o.Steps && o.StepsWhy == "" {
+		caps := p.Capabilities()
+		d.o.Steps, d.o.StepsWhy = caps.Has(client.CapTemplateSteps), caps.Why[client.CapTemplateSteps]
 	}
 	first := max(0, slices.Index(Steps(), o.From))
 	last := slices.Index(Steps(), o.Last)
@@ -152,10 +182,13 @@ func Run(ctx context.Context, o Options) (Result, error) {
 			continue
 		}
 		if err := d.step(ctx, s, f); err != nil {
-			r.Hint = hint(s, err)
+			d.abandon(ctx)
+			d.settle(ctx)
+			r.Hint = d.hint(s, err)
 			return r, err
 		}
 	}
+	d.settle(ctx)
 	r.OK = true
 	return r, nil
 }
@@ -164,7 +197,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 func (d *run) needed(s Step) bool {
 	switch s {
 	case StepBuild, StepPush:
-		return d.o.Image == ""
+		return d.r.Build == BuildDocker
 	case StepCreate, StepReady:
 		return d.o.Maker != nil
 	case StepLogin:
@@ -189,17 +222,34 @@ func (d *run) step(ctx context.Context, s Step, f func(context.Context) error) e
 }
 
 // hint says which step a retry can begin with.
-func hint(s Step, err error) string {
+func (d *run) hint(s Step, err error) string {
 	if h := client.HintOf(err); h != "" {
 		return h
 	}
-	switch s {
-	case StepPush, StepCreate:
+	switch {
+	case d.r.Cancelled:
+		return ""
+	case d.build.TemplateID != "" && s == StepCreate:
+		return "follow it again: " + d.followFlags()
+	case s == StepPush, s == StepCreate && d.r.Build == BuildDocker:
 		return "try this step again: --from " + string(s)
-	case StepReady:
-		return "look at the build: abxdash template info; roll back: abxdash template rollback"
+	case s == StepReady && client.CodeOf(err) != client.CodeTemplateBuild:
+		return "follow it again: " + d.followFlags()
+	case s == StepReady && d.kept:
+		return "the build before it is kept: abxdash template rollback " + client.OneLine(d.r.Name, 60)
+	case s == StepReady:
+		return "look at it: abxdash template info " + client.OneLine(d.r.Name, 60)
 	}
 	return ""
+}
+
+// followFlags are those of a deploy that only follows this build.
+func (d *run) followFlags() string {
+	text := "--from ready --template-id " + d.r.TemplateID
+	if d.r.BuildID != "" {
+		text += " --build-id " + d.r.BuildID
+	}
+	return text
 }
 
 func (d *run) say(s Step, format string, args ...any) {
@@ -215,7 +265,7 @@ func (d *run) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say(StepLint, "%d errors, %d warnings", report.Errors, report.Warnings)
+	d.say(StepLint, "%s", report.Counts())
 	if err := report.Problems.Err("check the template"); err != nil {
 		return err
 	}
@@ -224,37 +274,7 @@ func (d *run) prepare(ctx context.Context) error {
 	if d.r.Name == "" {
 		d.r.Name = d.t.Name
 	}
-	if d.o.Image != "" {
-		d.r.Image = d.o.Image
-		return nil
-	}
-	if report.Context.Dockerfile == "" {
-		return d.withoutDockerfile()
-	}
-	if d.wheel, err = FindWheel(d.o.Wheel, d.o.WheelSetting, report.Context); err != nil {
-		return err
-	}
-	d.r.Wheel = client.OneLine(d.wheel.String(), 200)
-	d.say(StepLint, "%s", d.wheel)
-	content, err := digest(ctx, report.Context, d.wheel)
-	if err != nil {
-		return err
-	}
-	d.r.Image, err = d.o.Place.ref(d.t.Name, d.o.Lint.Target.Region, d.t.Version, content)
-	return err
-}
-
-// withoutDockerfile makes the template from its base image, or says what is missing.
-func (d *run) withoutDockerfile() error {
-	if d.t.BaseImage == "" {
-		return &client.Error{
-			Op: "choose the image", Code: client.CodeTemplateParse, Message: "there is neither a Dockerfile nor base.image in template.yaml",
-			Hint: "write a Dockerfile: abxdash template init --from, or give --image of one that is pushed already",
-		}
-	}
-	d.o.Image, d.r.Image = d.t.BaseImage, d.t.BaseImage
-	d.say(StepLint, "no Dockerfile: the template is made from %s", d.t.BaseImage)
-	return nil
+	return d.choose(ctx)
 }
 
 func (d *run) logIn(ctx context.Context) error {
@@ -268,7 +288,7 @@ func (d *run) logIn(ctx context.Context) error {
 	}
 	d.o.Login = l
 	d.login = docker.Login{Username: l.Username, Password: l.Password}
-	if d.o.Image != "" {
+	if d.r.Build != BuildDocker {
 		return nil
 	}
 	d.say(StepLogin, "%s", d.login)
@@ -349,26 +369,11 @@ func (d *run) spec() client.TemplateSpec {
 	if d.o.ReadyCommand != nil {
 		s.ReadyCommand = *d.o.ReadyCommand
 	}
+	if d.r.Build == BuildPlatform {
+		d.platformSpec(&s)
+	}
 	if target.IsExpress() {
 		s.RegistryType, s.ACRInstance = d.o.Place.registryType(d.r.Image), d.o.Place.Instance
 	}
 	return s
-}
-
-// create makes the template, or gives the one of that name the new image.
-func (d *run) create(ctx context.Context) error {
-	spec := d.spec()
-	b, err := d.o.Maker.CreateTemplate(ctx, spec)
-	if errors.Is(err, client.ErrConflict) {
-		d.say(StepCreate, "%s is there already: updating it", spec.Name)
-		d.r.Updated = true
-		b, err = d.o.Maker.UpdateTemplate(ctx, spec.Name, spec)
-	}
-	if err != nil {
-		return err
-	}
-	d.build = b
-	d.r.TemplateID, d.r.BuildID = client.OneLine(b.TemplateID, 120), client.OneLine(b.BuildID, 120)
-	d.say(StepCreate, "template %s", d.r.TemplateID)
-	return nil
 }

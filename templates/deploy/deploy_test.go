@@ -21,11 +21,18 @@ import (
 	"abxdash/client"
 	"abxdash/client/docker"
 	"abxdash/client/docker/dockertest"
+	"abxdash/client/local"
 	"abxdash/templates"
 	"abxdash/templates/scaffold"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The test's own binary plays the local server and its helpers.
+	if local.Reexec() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // folder is a scaffolded Express template with some files more.
 func folder(t *testing.T, files map[string]string) string {
@@ -295,6 +302,24 @@ func TestCancelledBuild(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, listing(t, o.Dir)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A service that cannot end builds goes on, and the hint says how to follow it.
+func TestCancelledWhileFollowing(t *testing.T) {
+	c, url := newCloud(t)
+	c.polls = 1 << 30
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := options(t, folder(t, nil), &fakeEngine{}, overKey(t, url))
+	o.Say = func(e Event) {
+		if strings.HasPrefix(e.Text, "state:") {
+			cancel()
+		}
+	}
+	r, err := Run(ctx, o)
+	if !errors.Is(err, context.Canceled) || r.Cancelled || r.Hint != "follow it again: --from ready --template-id tpl1 --build-id b1" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

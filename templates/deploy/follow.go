@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"abxdash/client"
@@ -31,7 +32,7 @@ func (d *run) follow(ctx context.Context) error {
 		case errors.Is(context.Cause(ctx), errTooLong):
 			return &client.Error{
 				Op: op, Code: client.CodeTemplateTimeout, Kind: client.ErrUnavailable,
-				Message: fmt.Sprintf("it is not ready after %s, last state %s", limit, orUnknown(d.r.State)), Hint: "it may still become ready: abxdash template info",
+				Message: fmt.Sprintf("it is not ready after %s, last state %s", limit, orUnknown(d.r.State)), Hint: "it may still become ready; follow it again: " + d.followFlags(),
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -44,7 +45,7 @@ func (d *run) follow(ctx context.Context) error {
 			return nil
 		case s.Failed():
 			d.drain(ctx, &offset)
-			return failure(op, s)
+			return d.failure(op, s)
 		default:
 			misses = 0
 		}
@@ -91,15 +92,37 @@ func (d *run) drain(ctx context.Context, offset *int) {
 	}
 }
 
-func failure(op string, s client.BuildState) error {
+// failure words a build that failed, by its line of the Dockerfile where that
+// is known.
+func (d *run) failure(op string, s client.BuildState) error {
 	e := &client.Error{Op: op, Code: client.CodeTemplateBuild, Message: client.OneLine(s.Reason, 300)}
 	if e.Message == "" {
 		e.Message = "the provider says " + client.OneLine(s.State, 40) + " and no reason"
 	}
-	if s.Step != "" {
+	n, err := strconv.Atoi(s.Step)
+	switch {
+	case err == nil && n >= 1 && n <= len(d.lines) && d.lines[n-1] > 0:
+		e.Message = fmt.Sprintf("%s:%d: %s: %s", d.r.Lint.Context.Dockerfile, d.lines[n-1], d.steps[n-1].Type, e.Message)
+	case s.Step != "":
 		e.Message = "step " + client.OneLine(s.Step, 40) + ": " + e.Message
 	}
 	return e
+}
+
+// abandon ends the build of a deploy that was cancelled, where the provider can
+// do that. A build that was only followed goes on.
+func (d *run) abandon(ctx context.Context) {
+	maker, ok := d.o.Maker.(client.TemplateCanceller)
+	if !ok || !d.begun || ctx.Err() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
+	defer cancel()
+	if err := maker.CancelBuild(ctx, d.build); err != nil {
+		d.say(StepReady, "the build goes on: %s", err)
+		return
+	}
+	d.r.Cancelled = true
 }
 
 func orUnknown(s string) string {

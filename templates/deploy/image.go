@@ -30,7 +30,7 @@ func personal(region string) string { return "registry." + region + ".aliyuncs.c
 // ref is the image's full name.
 func (p Place) ref(name, region, version, content string) (string, error) {
 	const op = "name the image"
-	host := strings.TrimRight(strings.TrimPrefix(p.Registry, "https://"), "/")
+	host := p.host()
 	if host == "" && !p.Local {
 		if p.Namespace == "" {
 			e := client.Usagef(op, "there is nowhere to push the image to")
@@ -62,6 +62,11 @@ func (p Place) ref(name, region, version, content string) (string, error) {
 		return "", client.Usagef(op, "%q is no image name", client.OneLine(ref, 160))
 	}
 	return ref, nil
+}
+
+// host is the registry without its scheme.
+func (p Place) host() string {
+	return strings.TrimRight(strings.TrimPrefix(p.Registry, "https://"), "/")
 }
 
 // tagText keeps of a version what a tag may hold.

@@ -30,6 +30,8 @@ const (
 	Agent   Kind = "agent"
 	// FromDockerfile starts from a Dockerfile that is there already.
 	FromDockerfile Kind = "dockerfile"
+	// FromSandbox starts from what somebody did in a running sandbox.
+	FromSandbox Kind = "sandbox"
 )
 
 // Kinds lists all kinds with a line about each.
@@ -47,6 +49,7 @@ func Kinds() []struct {
 		{Browser, "a browser driven by Playwright"},
 		{Agent, "an agent served by the Agents API"},
 		{FromDockerfile, "an image you have a Dockerfile for"},
+		{FromSandbox, "what you changed in a running sandbox"},
 	}
 }
 
@@ -66,6 +69,19 @@ type Options struct {
 	MemoryMB int
 	// Dockerfile is the text to start from, for FromDockerfile.
 	Dockerfile []byte
+	// Changes are what a sandbox has, for FromSandbox.
+	Changes *Changes
+}
+
+// Changes are what differs in a sandbox from the template it was made of.
+type Changes struct {
+	// Files are those of its home; paths are relative to it.
+	Files []File
+	// Python and Node are installed packages, "name==version" and "name@version".
+	Python, Node []string
+	// NodeFolders are folders of the home with a package.json whose packages
+	// were installed.
+	NodeFolders []string
 }
 
 // File is one file of a template folder.
@@ -73,6 +89,8 @@ type File struct {
 	// Path is relative to the folder, with slashes.
 	Path string
 	Data []byte
+	// Exec makes it a program.
+	Exec bool
 }
 
 // facts is what differs between kinds.
@@ -91,6 +109,9 @@ def node_version() -> str:
     return subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout.strip()
 `
 
+// nodeExtra installs Node.js where the base image has none.
+const nodeExtra = "RUN command -v node || (apt-get update && apt-get install -y --no-install-recommends nodejs npm && rm -rf /var/lib/apt/lists/*)\n"
+
 const pythonBody = `
 
 @command("add", description="Add two numbers.")
@@ -107,7 +128,7 @@ func (k Kind) facts() (facts, bool) {
 		f.description, f.groups, f.body = "A Python sandbox", []string{"DEV_TOOLS"}, pythonBody
 	case Node:
 		f.description, f.imports, f.body = "A Node.js sandbox", "import subprocess", nodeBody
-		f.extra = "RUN command -v node || (apt-get update && apt-get install -y --no-install-recommends nodejs npm && rm -rf /var/lib/apt/lists/*)\n"
+		f.extra = nodeExtra
 	case Browser:
 		f.description, f.groups = "A sandbox with a browser", []string{"BROWSER"}
 		f.extra = "RUN pip install --no-cache-dir playwright && playwright install --with-deps chromium && rm -rf /var/lib/apt/lists/*\n"
@@ -116,6 +137,8 @@ func (k Kind) facts() (facts, bool) {
 		f.capabilities = append(f.capabilities, "terminal")
 	case FromDockerfile:
 		f.description = "A sandbox of my own image"
+	case FromSandbox:
+		f.description = "What was made in a sandbox"
 	default:
 		return f, false
 	}
@@ -131,7 +154,9 @@ func New(o Options) ([]File, error) {
 	const op = "scaffold template"
 	f, ok := o.Kind.facts()
 	if !ok {
-		return nil, client.Usagef(op, "there is no kind %q", client.OneLine(string(o.Kind), 30))
+		e := client.Usagef(op, "there is no kind %q", client.OneLine(string(o.Kind), 30))
+		e.Hint = "see them: abxdash template init --list"
+		return nil, e
 	}
 	if err := checkName(o.Name); err != nil {
 		return nil, err
@@ -151,6 +176,10 @@ func New(o Options) ([]File, error) {
 	if o.Capabilities == nil {
 		o.Capabilities = f.capabilities
 	}
+	home, own, err := fromSandbox(o, &f)
+	if err != nil {
+		return nil, err
+	}
 	docker, err := dockerfile(o, f)
 	if err != nil {
 		return nil, err
@@ -168,8 +197,8 @@ func New(o Options) ([]File, error) {
 	}
 	readme, err := fill("README.md.tmpl", struct {
 		Name, Description, Target string
-		Express                   bool
-	}{o.Name, o.Description, o.Target.Provider, o.Target.IsExpress()})
+		Express, Home             bool
+	}{o.Name, o.Description, o.Target.Provider, o.Target.IsExpress(), len(home) > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -182,14 +211,19 @@ func New(o Options) ([]File, error) {
 		return nil, fmt.Errorf("read the built-in files: %w", err)
 	}
 	out := []File{
-		{templates.FileTemplate, manifest},
-		{templates.FileDockerfile, docker},
-		{templates.FileCommands, commands},
-		{templates.FileIgnore, ignore},
-		{"README.md", readme},
-		{"tests/test_commands.py", test},
+		{Path: templates.FileTemplate, Data: manifest},
+		{Path: templates.FileDockerfile, Data: docker},
+		{Path: templates.FileCommands, Data: commands},
+		{Path: templates.FileIgnore, Data: ignore},
+		{Path: "README.md", Data: readme},
 	}
-	return out, check(o.Target, manifest)
+	if own != nil {
+		// The sandbox had commands of its own; the test is about ours.
+		out[2].Data = own
+	} else {
+		out = append(out, File{Path: "tests/test_commands.py", Data: test})
+	}
+	return append(out, home...), check(o.Target, manifest)
 }
 
 // check holds what New made against the same rules as every other template.

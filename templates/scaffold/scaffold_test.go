@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +29,12 @@ func options(kind Kind, provider string) Options {
 	o := Options{Kind: kind, Name: "demo", Target: templates.NewTarget(provider, "", nil)}
 	if kind == FromDockerfile {
 		o.Dockerfile = []byte(someDockerfile)
+	}
+	if kind == FromSandbox {
+		o.Changes = &Changes{
+			Files:  []File{{Path: "notes.txt", Data: []byte("a\n")}, {Path: "bin/tool", Data: []byte("#!/bin/sh\n"), Exec: true}, {Path: "web/package.json", Data: []byte("{}")}},
+			Python: []string{"requests==2.32.0", "attrs==25.1"}, Node: []string{"@scope/tool@1.2.3"}, NodeFolders: []string{"web"},
+		}
 	}
 	return o
 }
@@ -275,6 +283,78 @@ func TestNameFor(t *testing.T) {
 	for in, want := range map[string]string{"demo": "demo", "/a/My Template/": "my-template", "./_x_": "x", "..": "my-template", strings.Repeat("a", 80): strings.Repeat("a", 63)} {
 		if got := NameFor(in); got != want {
 			t.Errorf("%q: got %q", in, got)
+		}
+	}
+}
+
+// What a sandbox had becomes files, modes and lines of the Dockerfile.
+func TestFromSandbox(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	o := options(FromSandbox, templates.Express)
+	write(t, dir, o)
+	info, err := os.Stat(filepath.Join(dir, "home", "bin", "tool"))
+	if err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"RUN pip install --no-cache-dir \\\n        requests==2.32.0 \\\n        attrs==25.1\n", "RUN npm install -g \\\n        @scope/tool@1.2.3\n",
+		"COPY --chown=user:user home/ /home/user/\n", "RUN cd /home/user/web && npm install\n", "RUN command -v node",
+	} {
+		if !strings.Contains(string(data), line) {
+			t.Errorf("no %q in\n%s", line, data)
+		}
+	}
+	// Again: nothing differs, modes neither. A lost exec bit does.
+	list, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "home", "bin", "tool"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Compare(dir, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		want := Unchanged
+		if c.Path == "home/bin/tool" && runtime.GOOS != "windows" {
+			want = Replace
+		}
+		if c.Action != want {
+			t.Errorf("%s: %s", c.Path, c.Action)
+		}
+	}
+	// Its own commands.py takes the place of ours.
+	o.Changes.Files = append(o.Changes.Files, File{Path: "app/commands.py", Data: []byte("mine = 1\n")})
+	if list, err = New(o); err != nil || string(list[2].Data) != "mine = 1\n" || slices.ContainsFunc(list, func(f File) bool { return f.Path == "home/app/commands.py" }) {
+		t.Errorf("%v", err)
+	}
+	for name, c := range map[string]*Changes{
+		"nothing":       {},
+		"none":          nil,
+		"python":        {Python: []string{"x==1; rm -rf /"}},
+		"node":          {Node: []string{"x@1 && false"}},
+		"node folder":   {Node: []string{"x@1"}, NodeFolders: []string{"a b"}},
+		"python option": {Python: []string{"--index-url=x==1"}},
+	} {
+		o.Changes = c
+		if _, err := New(o); client.CodeOf(err) != client.CodeUsage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Names out of a sandbox never leave the folder.
+func TestWriteStaysInside(t *testing.T) {
+	for _, name := range []string{"../x", "/x", "a/../../x", "", "a//b"} {
+		dir := filepath.Join(t.TempDir(), "demo")
+		if err := Write(dir, []Change{{File: File{Path: name, Data: []byte("x")}, Action: Create}}); err == nil {
+			t.Errorf("%q was written", name)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+	"runtime"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -70,14 +71,24 @@ func Compare(dir string, list []File) ([]Change, error) {
 				return nil, &client.Error{Op: op, Code: client.CodeFiles, Err: err}
 			}
 			c.Action = Unchanged
-			if string(old) != string(f.Data) {
-				c.Action = Replace
-				c.Diff = udiff.Unified(f.Path+" (there)", f.Path+" (new)", string(old), string(f.Data))
+			if exec := info.Mode()&0o100 != 0; string(old) != string(f.Data) || f.Exec && !exec && runtime.GOOS != "windows" {
+				c.Action, c.Diff = Replace, diff(f, old)
 			}
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// diff shows what a replacement changes; of what is no text only that.
+func diff(f File, old []byte) string {
+	switch {
+	case string(old) == string(f.Data):
+		return f.Path + " becomes a program\n"
+	case !utf8.Valid(old) || !utf8.Valid(f.Data):
+		return fmt.Sprintf("%s is no text: %d bytes become %d\n", f.Path, len(old), len(f.Data))
+	}
+	return udiff.Unified(f.Path+" (there)", f.Path+" (new)", string(old), string(f.Data))
 }
 
 // Write carries changes out: files to create or to replace. A file that came
@@ -123,16 +134,20 @@ func filesOf(changes []Change) []File {
 
 // put writes beside the file and renames.
 func put(root *os.Root, f File) (err error) {
+	if !fs.ValidPath(f.Path) || !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+		return errors.New("not a path inside the folder")
+	}
 	if dir := path.Dir(f.Path); dir != "." {
 		if err := root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
 			return err
 		}
 	}
 	temp := f.Path + ".new"
-	if strings.Contains(f.Path, "..") {
-		return fmt.Errorf("not a path inside the folder")
+	mode := fs.FileMode(0o644)
+	if f.Exec {
+		mode = 0o755
 	}
-	w, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	w, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
