@@ -39,6 +39,17 @@ const (
 	// Columns is the box in which columns are chosen; Results the grid of a broadcast.
 	Columns Context = "columns"
 	Results Context = "results"
+	// Providers is the screen of all providers.
+	Providers Context = "providers"
+	// Templates and TemplateFolders are the two halves of the templates screen,
+	// TemplateDetail is one template, TemplateRun a build or deploy, TemplateCheck
+	// a template that runs here, Wizard the making of a new one.
+	Templates       Context = "templates"
+	TemplateFolders Context = "template-folders"
+	TemplateDetail  Context = "template"
+	TemplateRun     Context = "template-run"
+	TemplateCheck   Context = "template-check"
+	Wizard          Context = "wizard"
 )
 
 // Actions of the dashboard itself.
@@ -61,6 +72,8 @@ const (
 	AppTheme Action = "app.theme"
 	// AppMute takes a kind of attention to silence: strays, expiry, failures, all.
 	AppMute Action = "app.mute"
+	// AppProviders shows all providers; with names it narrows the list to them.
+	AppProviders Action = "app.providers"
 	// AppCopyCommand copies the command that does what the screen shows.
 	AppCopyCommand Action = "app.copy-command"
 )
@@ -196,6 +209,9 @@ const (
 	FilesMkdir    Action = "files.mkdir"
 	FilesSearch   Action = "files.search"
 	FilesDiff     Action = "files.diff"
+	// FilesCompare takes one side of a comparison, and the other one from
+	// another sandbox.
+	FilesCompare Action = "files.compare"
 )
 
 // Ports and metrics.
@@ -298,6 +314,46 @@ const (
 	ResultsStop  Action = "results.stop"
 	ResultsCopy  Action = "results.copy"
 	ResultsGroup Action = "results.group"
+)
+
+// The screen of providers.
+const (
+	ProviderShow    Action = "provider.show"
+	ProviderAll     Action = "provider.all"
+	ProviderDoctor  Action = "provider.doctor"
+	ProviderTest    Action = "provider.test"
+	ProviderKey     Action = "provider.key"
+	ProviderDefault Action = "provider.default"
+)
+
+// Templates.
+const (
+	TemplatesOpen    Action = "templates.open"
+	TemplateStart    Action = "template.start"
+	TemplateRollback Action = "template.rollback"
+	TemplateTags     Action = "template.tags"
+	TemplateDelete   Action = "template.delete"
+	// TemplateLint and the next ones are about a folder on this machine.
+	TemplateLint   Action = "template.lint"
+	TemplateTry    Action = "template.check"
+	TemplateEdit   Action = "template.edit"
+	TemplateBuild  Action = "template.build"
+	TemplateDeploy Action = "template.deploy"
+	TemplateTarget Action = "template.target"
+	// TemplateCall asks for the arguments of a named command and calls it.
+	TemplateCall  Action = "template.call"
+	TemplateWatch Action = "template.watch"
+	TemplateRetry Action = "template.retry"
+	TemplateStop  Action = "template.stop"
+	// TemplateJob shows the last build or deploy of a folder.
+	TemplateJob Action = "template.job"
+	// SortUsed sorts templates by how many live sandboxes are of them.
+	SortUsed Action = "sort.used"
+
+	// WizardWrite ends the wizard, WizardNext and WizardPrev show another file.
+	WizardWrite Action = "wizard.write"
+	WizardNext  Action = "wizard.next-file"
+	WizardPrev  Action = "wizard.previous-file"
 )
 
 // TabNumber returns which tab (0 is the first) a Tab1 … Tab9 action means.

@@ -11,6 +11,7 @@ func wantClashes() []string {
 		"files/right files.open over move/right move.right",
 		"files/y files.copy-path over sandbox/y sandbox.copy-id",
 		"global/esc nav.back over list/esc esc mark.clear",
+		"logs/enter log.line over template-check/enter template.call",
 		"logs/f log.follow over sandbox/f sandbox.files",
 		"logs/t log.time over sandbox/t sandbox.extend",
 		"logs/w view.wrap over global/w app.tasks",
@@ -18,6 +19,7 @@ func wantClashes() []string {
 		"output/c output.cancel over sandbox/c app.copy-command",
 		"ports/y port.copy over sandbox/y sandbox.copy-id",
 		"preview/w view.wrap over global/w app.tasks",
+		"providers/@ nav.back over global/@ app.providers",
 		"replay/q nav.back over global/q nav.quit",
 		"scrollback/q nav.back over global/q nav.quit",
 	}

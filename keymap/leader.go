@@ -52,7 +52,7 @@ func (m *Map) WithLeader(leader string) (*Map, error) {
 		}
 		bs[i].Keys = keys
 	}
-	return newMap(bs), nil
+	return m.with(bs), nil
 }
 
 // AfterLeader returns the action of a second key, such as "d", in a shell.

@@ -26,6 +26,13 @@ func newMap(bs []Binding) *Map {
 	return m
 }
 
+// with returns the map with other bindings.
+func (m *Map) with(bs []Binding) *Map {
+	out := newMap(bs)
+	out.info = m.info
+	return out
+}
+
 // Match looks for the action of a key press. contexts are most specific first;
 // pending are the keys pressed before in an unfinished sequence. It reports the
 // action and ok when a binding is complete, or pending=true when more keys may
@@ -106,6 +113,24 @@ func (m *Map) Bindings(contexts []Context) []Binding {
 	return out
 }
 
+// Translated returns the map with its texts in another language: help, hints
+// and headings, each as tr gives it. The leader in a help text is still the
+// default one then, so this comes before [Map.WithLeader].
+func (m *Map) Translated(tr func(string) string) *Map {
+	bs := slices.Clone(m.bindings)
+	for i := range bs {
+		bs[i].Help = tr(bs[i].Help)
+		if bs[i].Short != "" {
+			bs[i].Short = tr(bs[i].Short)
+		}
+	}
+	out := newMap(bs) // with headings of its own
+	for i := range out.info {
+		out.info[i].title = tr(m.info[i].title)
+	}
+	return out
+}
+
 // All returns every binding in the order of the registry.
 func (m *Map) All() []Binding { return slices.Clone(m.bindings) }
 
@@ -128,7 +153,7 @@ func (m *Map) Commands() []Binding {
 func verbs() map[string]string {
 	return map[string]string{
 		"create": "new", "info": "details", "exec": "run", "attach": "shell", "connect": "shell",
-		"raw": "json", "ls": "filter", "list": "filter", "q": "quit", "quit!": "quit", "x": "kill",
+		"raw": "json", "ls": "filter", "list": "filter", "ctx": "provider", "providers": "provider", "q": "quit", "quit!": "quit", "x": "kill",
 	}
 }
 

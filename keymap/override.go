@@ -40,7 +40,7 @@ func (m *Map) Override(user map[string][]string) (*Map, error) {
 			}
 		}
 	}
-	out := newMap(bs)
+	out := m.with(bs)
 	allowed := make(map[clash]bool)
 	for _, c := range m.clashes(nil) {
 		allowed[c] = true

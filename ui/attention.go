@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 )
 
 // AttentionKind is a sort of thing that is worth calling the user for.
@@ -79,12 +80,12 @@ func (c *caller) looked(focused bool) {
 }
 
 // mute silences a kind, or lets it call again.
-func (c *caller) mute(arg string) ToastMsg {
+func (c *caller) mute(arg string, l *lang.Catalog) ToastMsg {
 	kinds := AttentionKinds()
 	if arg != "all" {
 		k := AttentionKind(arg)
 		if !slices.Contains(kinds, k) {
-			return ToastMsg{Level: ToastWarn, Text: "mute takes strays, expiry, failures, done or all"}
+			return ToastMsg{Level: ToastWarn, Text: l.T("mute takes strays, expiry, failures, done or all")}
 		}
 		kinds = []AttentionKind{k}
 	}
@@ -92,27 +93,27 @@ func (c *caller) mute(arg string) ToastMsg {
 	for _, k := range kinds {
 		c.muted[k] = on
 	}
-	return ToastMsg{Text: c.describe()}
+	return ToastMsg{Text: c.describe(l)}
 }
 
 // describe words what calls and what is muted.
-func (c *caller) describe() string {
+func (c *caller) describe(l *lang.Catalog) string {
 	var calls, muted []string
 	for _, k := range AttentionKinds() {
 		if c.muted[k] {
-			muted = append(muted, string(k))
+			muted = append(muted, l.Word(string(k)))
 		} else {
-			calls = append(calls, string(k))
+			calls = append(calls, l.Word(string(k)))
 		}
 	}
-	out := "attention: " + strings.Join(calls, ", ")
-	if len(calls) == 0 {
-		out = "attention: nothing calls"
+	all, off := strings.Join(calls, ", "), strings.Join(muted, ", ")
+	switch {
+	case len(muted) == 0:
+		return l.T("attention: %s", all)
+	case len(calls) == 0:
+		return l.T("attention: nothing calls; muted: %s", off)
 	}
-	if len(muted) > 0 {
-		out += "; muted: " + strings.Join(muted, ", ")
-	}
-	return out
+	return l.T("attention: %s; muted: %s", all, off)
 }
 
 // attend shows the message and, while nobody looks, calls the user; both are

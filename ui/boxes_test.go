@@ -202,10 +202,15 @@ func TestToasts(t *testing.T) {
 		t.Errorf("toast:\n%s", d.Text())
 	}
 	d.Send(ui.ToastMsg{Level: ui.ToastError, Text: "e2b: 503"}, ui.ToastMsg{Level: ui.ToastError, Text: "e2b: 503"}, ui.ToastMsg{Text: "hello"})
+	if !d.Shows("hello (+2") {
+		t.Errorf("what has just been said is not in front:\n%s", d.Text())
+	}
+	d.clock.now = d.clock.now.Add(3 * time.Second)
+	d.Root.Update(tickNow())
 	if !d.Shows("✗ e2b: 503 ×2") || !d.Shows("(+2") {
 		t.Errorf("the gravest toast is not in front:\n%s", d.Text())
 	}
-	d.clock.now = d.clock.now.Add(5 * time.Second)
+	d.clock.now = d.clock.now.Add(2 * time.Second)
 	d.Root.Update(tickNow())
 	if !d.Shows("e2b: 503") || d.Shows("copied") {
 		t.Errorf("errors stay longer than the rest:\n%s", d.Text())

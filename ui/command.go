@@ -31,7 +31,7 @@ func (c *commandBox) Init(env Env) tea.Cmd {
 }
 
 // Title implements Overlay.
-func (c *commandBox) Title() string { return "Command" }
+func (c *commandBox) Title() string { return c.env.Lang.T("Command") }
 
 // Close implements Overlay.
 func (c *commandBox) Close() {}
@@ -97,9 +97,9 @@ func (c *commandBox) run() tea.Cmd {
 	name, arg, _ := strings.Cut(line, " ")
 	found := c.find(name)
 	if found == nil {
-		c.error = "there is no command " + draw.Clean(name) + " here"
+		c.error = c.env.Lang.T("there is no command %s here", draw.Clean(name))
 		if _, ok := c.env.Keys.Lookup(name); ok {
-			c.error = draw.Clean(name) + " does not work on this screen"
+			c.error = c.env.Lang.T("%s does not work on this screen", draw.Clean(name))
 		}
 		return nil
 	}

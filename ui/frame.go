@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -143,7 +142,7 @@ func inside(c *tea.Cursor, b uv.Rectangle) *tea.Cursor {
 }
 
 func (r *Root) drawTooSmall() {
-	text := fmt.Sprintf("need %dx%d, have %dx%d", MinWidth, MinHeight, r.width, r.height)
+	text := r.opts.Lang.T("need %dx%d, have %dx%d", MinWidth, MinHeight, r.width, r.height)
 	draw.Text(r.buf, 0, 0, r.width, text, r.env.Theme.Text.Normal)
 }
 
@@ -202,7 +201,7 @@ func (r *Root) chips() []Chip {
 		out = append(out, Chip{Text: r.opts.Banner, Level: ToastWarn})
 	}
 	if r.opts.ReadOnly != "" {
-		out = append(out, Chip{Text: "read-only", Level: ToastWarn})
+		out = append(out, Chip{Text: r.opts.Lang.T("read-only"), Level: ToastWarn})
 	}
 	if l := r.top(); l != nil && l.broken == "" {
 		if c, ok := l.screen.(Chipper); ok {
@@ -265,7 +264,7 @@ func (r *Root) nextKeys() string {
 			if rest, ok := strings.CutPrefix(k, prefix); ok {
 				name := b.Short
 				if name == "" {
-					name = string(b.Action[strings.LastIndexByte(string(b.Action), '.')+1:])
+					name = r.opts.Lang.Word(string(b.Action[strings.LastIndexByte(string(b.Action), '.')+1:]))
 				}
 				out = append(out, keymap.Label(rest)+" "+name)
 			}

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/keymap"
 	"abxdash/theme"
@@ -18,14 +19,17 @@ type helpLine struct {
 	keys    string
 	text    string
 	reason  string // why it cannot be used now
+	cut     bool   // the reason is in a row further down
 	command string
 }
 
 // helpBox is "?": the keys that work here.
 type helpBox struct {
-	env    Env
-	all    []helpLine
-	shown  []helpLine
+	env   Env
+	all   []helpLine
+	shown []helpLine
+	// lines are shown, wrapped for the width drawn last.
+	lines  []helpLine
 	top    int
 	rows   int
 	search *form.Input
@@ -70,7 +74,7 @@ func (h *helpBox) Init(env Env) tea.Cmd {
 }
 
 // Title implements Overlay.
-func (h *helpBox) Title() string { return "Keys here" }
+func (h *helpBox) Title() string { return h.env.Lang.T("Keys here") }
 
 // Close implements Overlay.
 func (h *helpBox) Close() {}
@@ -166,12 +170,12 @@ func (h *helpBox) action(a keymap.Action) tea.Cmd {
 	case keymap.MoveTop:
 		h.top = 0
 	case keymap.MoveBottom:
-		h.scroll(len(h.shown))
+		h.scroll(len(h.lines))
 	}
 	return nil
 }
 
-func (h *helpBox) scroll(n int) { h.top = max(min(h.top+n, len(h.shown)-h.rows), 0) }
+func (h *helpBox) scroll(n int) { h.top = max(min(h.top+n, len(h.lines)-h.rows), 0) }
 
 // Size implements Overlay.
 func (h *helpBox) Size(maxW, maxH int) (w, hh int) {
@@ -185,28 +189,53 @@ func (h *helpBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	in := draw.Box(scr, area, t, h.Title(), t.Border.Focused, t.Border.TitleFocused)
 	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
 	h.rows = max(in.Dy()-1, 0)
-	h.scroll(0)
 	keys := 6
 	for _, l := range h.all {
 		keys = min(max(keys, draw.Width(l.keys)), in.Dx()/3)
 	}
-	for y := 0; y < h.rows && h.top+y < len(h.shown); y++ {
-		h.drawLine(scr, uv.Rect(in.Min.X, in.Min.Y+y, in.Dx(), 1), keys, h.shown[h.top+y], t)
+	h.wrap(in.Dx() - keys - 2)
+	h.scroll(0)
+	for y := 0; y < h.rows && h.top+y < len(h.lines); y++ {
+		h.drawLine(scr, uv.Rect(in.Min.X, in.Min.Y+y, in.Dx(), 1), keys, h.lines[h.top+y], t)
 	}
 	if len(h.shown) == 0 {
-		draw.Text(scr, in.Min.X, in.Min.Y, in.Dx(), "no key matches", t.Text.Dim)
+		draw.Text(scr, in.Min.X, in.Min.Y, in.Dx(), h.env.Lang.T("no key matches"), t.Text.Dim)
 	}
 	foot := uv.Rect(in.Min.X, in.Max.Y-1, in.Dx(), 1)
 	if h.search != nil {
 		return h.search.Draw(scr, foot, t)
 	}
 	k := h.env.Keys
-	text := k.HintIn(keymap.Help, keymap.HelpSearch) + " to search  " + k.HintIn(keymap.Help, keymap.NavBack) + " closes"
-	if len(h.shown)-h.top-h.rows > 0 {
-		text += "  " + k.HintIn(keymap.Move, keymap.MoveDown) + " more below"
+	text := h.env.Lang.T("%s to search  %s closes", k.HintIn(keymap.Help, keymap.HelpSearch), k.HintIn(keymap.Help, keymap.NavBack))
+	if len(h.lines)-h.top-h.rows > 0 {
+		text += "  " + h.env.Lang.T("%s more below", k.HintIn(keymap.Move, keymap.MoveDown))
 	}
 	draw.Text(scr, foot.Min.X, foot.Min.Y, foot.Dx(), text, t.Text.Dim)
 	return nil
+}
+
+// wrap breaks what a key does into rows of a width; a reason that does not fit
+// behind it has a row of its own.
+func (h *helpBox) wrap(width int) {
+	h.lines = h.lines[:0]
+	for _, l := range h.shown {
+		parts := strings.Split(ansi.Wrap(l.text, max(width, 1), ""), "\n")
+		last := parts[len(parts)-1]
+		own := l.reason != "" && draw.Width(last)+4+draw.Width(draw.Clean(l.reason)) > width
+		for i, part := range parts {
+			row := helpLine{text: part, reason: l.reason, cut: own || i < len(parts)-1}
+			if i == 0 {
+				row.heading, row.keys = l.heading, l.keys
+			}
+			if len(parts) == 1 {
+				row.command = l.command
+			}
+			h.lines = append(h.lines, row)
+		}
+		if own {
+			h.lines = append(h.lines, helpLine{reason: l.reason})
+		}
+	}
 }
 
 func (h *helpBox) drawLine(scr uv.Screen, row uv.Rectangle, keys int, l helpLine, t *theme.Theme) {
@@ -226,7 +255,7 @@ func (h *helpBox) drawLine(scr uv.Screen, row uv.Rectangle, keys int, l helpLine
 		draw.Text(scr, end-w, y, w, l.command, t.Text.Dim)
 	}
 	x += draw.Text(scr, x, y, end-x, l.text, text)
-	if l.reason != "" {
+	if l.reason != "" && !l.cut {
 		draw.Text(scr, x+2, y, end-x-2, "- "+draw.Clean(l.reason), t.Keys.Reason)
 	}
 }

@@ -21,7 +21,7 @@ type messagesBox struct {
 }
 
 func (r *Root) newMessages() *messagesBox {
-	m := &messagesBox{title: "Messages", none: "no messages yet"}
+	m := &messagesBox{title: r.opts.Lang.T("Messages"), none: r.opts.Lang.T("no messages yet")}
 	for i := range r.toasts {
 		t := &r.toasts[i]
 		symbol, _ := r.toastLook(t.level)
@@ -34,7 +34,7 @@ func (r *Root) newMessages() *messagesBox {
 
 // newTasks lists what the backgrounds are doing.
 func (r *Root) newTasks() *messagesBox {
-	m := &messagesBox{title: "Tasks", none: "nothing runs in the background"}
+	m := &messagesBox{title: r.opts.Lang.T("Tasks"), none: r.opts.Lang.T("nothing runs in the background")}
 	for _, b := range r.back {
 		if s := r.statusOf(b); s != "" {
 			m.lines = append(m.lines, s)

@@ -1,10 +1,12 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/sahilm/fuzzy"
 
 	"abxdash/keymap"
@@ -53,13 +55,13 @@ func (r *Root) newPalette() *paletteBox { return &paletteBox{all: r.choices()} }
 func (p *paletteBox) Init(env Env) tea.Cmd {
 	p.env = env
 	p.input = form.NewInput(env.Keys, keymap.Palette, "> ")
-	p.input.Placeholder = "what do you want to do?"
+	p.input.Placeholder = env.Lang.T("what do you want to do?")
 	p.filter()
 	return nil
 }
 
 // Title implements Overlay.
-func (p *paletteBox) Title() string { return "Find" }
+func (p *paletteBox) Title() string { return p.env.Lang.T("Find") }
 
 // Close implements Overlay.
 func (p *paletteBox) Close() {}
@@ -152,14 +154,18 @@ func (p *paletteBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	in := draw.Box(scr, area, t, p.Title(), t.Border.Focused, t.Border.TitleFocused)
 	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
 	cur := p.input.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), min(in.Dy(), 1)), t)
-	p.list = uv.Rect(in.Min.X, in.Min.Y+2, in.Dx(), max(in.Dy()-2, 0))
+	head := 2
+	if in.Dy() < 8 {
+		head = 1 // rows are few
+	}
+	p.list = uv.Rect(in.Min.X, in.Min.Y+head, in.Dx(), max(in.Dy()-head, 0))
 	p.first = max(min(p.first, p.cursor), p.cursor-p.list.Dy()+1)
 	for y := 0; y < p.list.Dy() && p.first+y < len(p.shown); y++ {
 		row := uv.Rect(p.list.Min.X, p.list.Min.Y+y, p.list.Dx(), 1)
 		p.drawChoice(scr, row, p.shown[p.first+y], p.first+y == p.cursor, t)
 	}
 	if len(p.shown) == 0 && p.list.Dy() > 0 {
-		draw.Text(scr, p.list.Min.X, p.list.Min.Y, p.list.Dx(), "nothing by that name here", t.Text.Dim)
+		draw.Text(scr, p.list.Min.X, p.list.Min.Y, p.list.Dx(), p.env.Lang.T("nothing by that name here"), t.Text.Dim)
 	}
 	return cur
 }
@@ -182,16 +188,13 @@ func (p *paletteBox) drawChoice(scr uv.Screen, row uv.Rectangle, c choice, selec
 	}
 	draw.Text(scr, row.Min.X, row.Min.Y, 1, mark, found)
 	x, y := row.Min.X+2, row.Min.Y
-	s := c.text()
-	for i := range len(s) {
-		// Help texts are ASCII, so a byte is a cell.
+	s := ansi.Truncate(c.text(), max(row.Max.X-x, 0), "…")
+	for i, at := draw.Clusters(s), 0; i.Next(); at += len(i.Text) {
 		st := text
-		for _, m := range c.match {
-			if m == i {
-				st = found
-			}
+		if slices.Contains(c.match, at) {
+			st = found
 		}
-		x += draw.Text(scr, x, y, row.Max.X-x, s[i:i+1], st)
+		x += draw.Text(scr, x, y, row.Max.X-x, i.Text, st)
 	}
 	if w := draw.Width(right); x+2+w <= row.Max.X {
 		draw.Text(scr, row.Max.X-w, y, w, right, key)

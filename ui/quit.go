@@ -8,14 +8,15 @@ import (
 	"abxdash/ui/draw"
 )
 
-// leaveMsg quits without asking.
-type leaveMsg struct{}
+// leaveMsg quits without asking, and calls then before.
+type leaveMsg struct{ then func() }
 
 // quitBox asks whether to quit.
 type quitBox struct {
 	env      Env
 	stakes   []string
 	survives []string
+	then     func()
 }
 
 // interrupt is ctrl+c: it asks, and quits when pressed again.
@@ -23,11 +24,12 @@ func (r *Root) interrupt() tea.Cmd {
 	if _, asking := r.topOverlay().(*quitBox); asking {
 		return r.leave()
 	}
-	return r.askQuit(true)
+	return r.askQuit(true, nil)
 }
 
-// askQuit quits, but asks first when something would be lost, or always.
-func (r *Root) askQuit(always bool) tea.Cmd {
+// askQuit quits, but asks first when something would be lost, or always. then,
+// if set, is called when the answer is to quit.
+func (r *Root) askQuit(always bool, then func()) tea.Cmd {
 	stakes := r.collect(func(v any) []string {
 		if s, ok := v.(Staker); ok {
 			return s.AtStake()
@@ -35,9 +37,12 @@ func (r *Root) askQuit(always bool) tea.Cmd {
 		return nil
 	})
 	if len(stakes) == 0 && !always {
+		if then != nil {
+			then()
+		}
 		return r.leave()
 	}
-	return r.push(&quitBox{stakes: stakes, survives: r.Survivors()})
+	return r.push(&quitBox{stakes: stakes, survives: r.Survivors(), then: then})
 }
 
 // Survivors names what goes on without the dashboard. Once the program has been
@@ -96,7 +101,7 @@ func (q *quitBox) Init(env Env) tea.Cmd {
 func (q *quitBox) Keys() []keymap.Context { return []keymap.Context{keymap.Confirm} }
 
 // Title implements Overlay.
-func (q *quitBox) Title() string { return "Quit?" }
+func (q *quitBox) Title() string { return q.env.Lang.T("Quit?") }
 
 // Close implements Overlay.
 func (q *quitBox) Close() {}
@@ -109,7 +114,7 @@ func (q *quitBox) Update(msg tea.Msg) tea.Cmd {
 	case ActionMsg:
 		switch msg.Action {
 		case keymap.ConfirmYes:
-			return Cmd(leaveMsg{})
+			return Cmd(leaveMsg{then: q.then})
 		case keymap.ConfirmNo, keymap.NavBack:
 			return CloseOverlay(q)
 		}
@@ -120,15 +125,15 @@ func (q *quitBox) Update(msg tea.Msg) tea.Cmd {
 func (q *quitBox) lines() []string {
 	var out []string
 	if len(q.stakes) > 0 {
-		out = append(out, "This would be lost:")
+		out = append(out, q.env.Lang.T("This would be lost:"))
 		for _, s := range q.stakes {
 			out = append(out, "  "+q.env.Theme.Symbol.Warn+" "+s)
 		}
 	} else {
-		out = append(out, "Nothing would be lost.")
+		out = append(out, q.env.Lang.T("Nothing would be lost."))
 	}
 	if len(q.survives) > 0 {
-		out = append(out, "This goes on:")
+		out = append(out, q.env.Lang.T("This goes on:"))
 		for _, s := range q.survives {
 			out = append(out, "    "+s)
 		}
@@ -161,9 +166,9 @@ func (q *quitBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	}
 	k := q.env.Keys
 	hints := [][2]string{
-		{k.HintIn(keymap.Confirm, keymap.ConfirmYes), "quit"},
-		{k.HintIn(keymap.Confirm, keymap.ConfirmNo), "stay"},
-		{k.HintIn(keymap.Always, keymap.AppInterrupt), "quit"},
+		{k.HintIn(keymap.Confirm, keymap.ConfirmYes), q.env.Lang.T("quit")},
+		{k.HintIn(keymap.Confirm, keymap.ConfirmNo), q.env.Lang.T("stay")},
+		{k.HintIn(keymap.Always, keymap.AppInterrupt), q.env.Lang.T("quit")},
 	}
 	x, y := in.Min.X, in.Max.Y-1
 	for _, h := range hints {

@@ -36,13 +36,13 @@ func (r *Root) breakScreen(l *layer, what string) {
 		defer r.recovered("closing a failed screen", nil)
 		l.screen.Close()
 	}()
-	r.toast(ToastMsg{Level: ToastError, Text: "a screen failed: " + what})
+	r.toast(ToastMsg{Level: ToastError, Text: r.opts.Lang.T("a screen failed: %s", what)})
 }
 
 // dropOverlay removes a box that failed.
 func (r *Root) dropOverlay(o Overlay, what string) {
 	r.closeOverlay(o)
-	r.toast(ToastMsg{Level: ToastError, Text: "a box failed: " + what})
+	r.toast(ToastMsg{Level: ToastError, Text: r.opts.Lang.T("a box failed: %s", what)})
 }
 
 // safeTitle asks for a title; a panic there is no reason to fail again.
@@ -58,8 +58,8 @@ func safeTitle(f func() string) (s string) {
 // drawBroken paints the panel of a failed screen.
 func (r *Root) drawBroken(scr uv.Screen, area uv.Rectangle, what string) {
 	t := r.env.Theme
-	in := draw.Box(scr, draw.Center(area, min(area.Dx(), 72), min(area.Dy(), 7)), t, "This screen failed", t.Border.Danger, t.Text.Error)
-	lines := []string{what, "", "Nothing else is affected; the log has the details.", "esc goes back, q too."}
+	in := draw.Box(scr, draw.Center(area, min(area.Dx(), 72), min(area.Dy(), 7)), t, r.opts.Lang.T("This screen failed"), t.Border.Danger, t.Text.Error)
+	lines := []string{what, "", r.opts.Lang.T("Nothing else is affected; the log has the details."), r.opts.Lang.T("esc goes back, q too.")}
 	for i, s := range lines {
 		if i < in.Dy() {
 			draw.Text(scr, in.Min.X+1, in.Min.Y+i, in.Dx()-2, s, t.Text.Normal)

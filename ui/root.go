@@ -11,6 +11,7 @@ import (
 
 	"abxdash/keymap"
 	"abxdash/theme"
+	"abxdash/ui/lang"
 )
 
 // Options make a Root. Only Routes and Start are required.
@@ -27,6 +28,9 @@ type Options struct {
 	Actions map[keymap.Action]tea.Cmd
 	// Keys is the keymap; nil is the default one.
 	Keys *keymap.Map
+	// Lang is the language of the shell and of the screens; nil is English. Keys
+	// are in it already, see keymap.Map.Translated.
+	Lang *lang.Catalog
 	// Now is the clock that screens see; nil is time.Now.
 	Now func() time.Time
 	// App names the program in the header and the window title; "" is "abxdash".
@@ -144,7 +148,7 @@ func New(opts Options) *Root {
 	if r.opts.After == nil {
 		r.opts.After = r.after
 	}
-	r.env = Env{Ctx: r.ctx, Keys: opts.Keys, Now: opts.Now, Theme: r.theme()}
+	r.env = Env{Ctx: r.ctx, Keys: opts.Keys, Now: opts.Now, Theme: r.theme(), Lang: opts.Lang}
 	for _, b := range opts.Background {
 		r.back = append(r.back, &backing{Background: b})
 	}
@@ -254,7 +258,7 @@ func (r *Root) handle(msg tea.Msg) tea.Cmd {
 		r.toast(msg)
 		return nil
 	case QuitMsg:
-		return r.askQuit(false)
+		return r.askQuit(false, msg.Then)
 	case ThemeNameMsg:
 		return r.setTheme(msg.Name)
 	case KeysMsg:
@@ -264,6 +268,9 @@ func (r *Root) handle(msg tea.Msg) tea.Cmd {
 	case AttentionMsg:
 		return r.attend(msg)
 	case leaveMsg:
+		if msg.then != nil {
+			msg.then()
+		}
 		return r.leave()
 	}
 	return r.handleTerminal(msg)
@@ -347,7 +354,7 @@ func (r *Root) toBackground(b *backing, msg tea.Msg) (cmd tea.Cmd, handled bool)
 	}
 	defer r.recovered("a background task", func(s string) {
 		b.broken = true
-		r.toast(ToastMsg{Level: ToastError, Text: "a background task failed: " + s})
+		r.toast(ToastMsg{Level: ToastError, Text: r.opts.Lang.T("a background task failed: %s", s)})
 	})
 	return b.Update(msg)
 }
@@ -356,7 +363,7 @@ func (r *Root) toBackground(b *backing, msg tea.Msg) (cmd tea.Cmd, handled bool)
 func (r *Root) open(msg OpenMsg) (cmd tea.Cmd) {
 	make, ok := r.opts.Routes[msg.Route]
 	if !ok {
-		r.toast(ToastMsg{Level: ToastError, Text: "there is no screen " + string(msg.Route)})
+		r.toast(ToastMsg{Level: ToastError, Text: r.opts.Lang.T("there is no screen %s", msg.Route)})
 		return nil
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -364,7 +371,7 @@ func (r *Root) open(msg OpenMsg) (cmd tea.Cmd) {
 	defer r.recovered("opening "+string(msg.Route), func(s string) {
 		if l.screen == nil {
 			cancel()
-			r.toast(ToastMsg{Level: ToastError, Text: "cannot open " + string(msg.Route) + ": " + s})
+			r.toast(ToastMsg{Level: ToastError, Text: r.opts.Lang.T("cannot open %s: %s", msg.Route, s)})
 			return
 		}
 		r.breakScreen(l, s)
@@ -380,7 +387,7 @@ func (r *Root) open(msg OpenMsg) (cmd tea.Cmd) {
 // pop leaves the top screen; the bottom one is left by quitting.
 func (r *Root) pop() tea.Cmd {
 	if len(r.stack) <= 1 {
-		return r.askQuit(false)
+		return r.askQuit(false, nil)
 	}
 	l := r.stack[len(r.stack)-1]
 	r.stack = r.stack[:len(r.stack)-1]

@@ -357,14 +357,6 @@ func TestGoldenFrames(t *testing.T) {
 			uitest.Golden(t, fmt.Sprintf("frame-%s-%dx%d", v.name, s[0], s[1]), d.Dump())
 		}
 	}
-	for name, open := range map[string]func(*desk){
-		"help": func(d *desk) { d.Keys("?") }, "palette": func(d *desk) { d.Keys("ctrl+k"); d.Type("kill") },
-		"command": func(d *desk) { d.Keys(":"); d.Type("kil") }, "quit": func(d *desk) { d.work.stakes = []string{"a transfer"}; d.Keys("q") },
-	} {
-		d := newDesk(t, 80, 24)
-		open(d)
-		uitest.Golden(t, name+"-80x24", d.Dump())
-	}
 }
 
 var _ uv.Screen = uv.ScreenBuffer{}

@@ -225,7 +225,7 @@ func (r *Root) dispatch(msg ActionMsg) tea.Cmd {
 		case keymap.AppTheme:
 			return r.setTheme(msg.Arg)
 		case keymap.AppMute:
-			r.toast(r.caller.mute(msg.Arg))
+			r.toast(r.caller.mute(msg.Arg, r.opts.Lang))
 			return nil
 		}
 	}
@@ -272,9 +272,9 @@ func (r *Root) ownAction(a keymap.Action) (cmd tea.Cmd, own bool) {
 		return r.push(r.newMessages()), true
 	case keymap.AppMouse:
 		r.mouse = !r.mouse
-		text := "the mouse belongs to the terminal: select text as usual"
+		text := r.opts.Lang.T("the mouse belongs to the terminal: select text as usual")
 		if r.mouse {
-			text = "the mouse belongs to the dashboard"
+			text = r.opts.Lang.T("the mouse belongs to the dashboard")
 		}
 		r.toast(ToastMsg{Text: text})
 		return nil, true
@@ -285,7 +285,7 @@ func (r *Root) ownAction(a keymap.Action) (cmd tea.Cmd, own bool) {
 	case keymap.AppInterrupt:
 		return r.interrupt(), true
 	case keymap.AppQuit:
-		return r.askQuit(false), true
+		return r.askQuit(false, nil), true
 	case keymap.NavQuit:
 		return r.pop(), true
 	}
@@ -294,15 +294,15 @@ func (r *Root) ownAction(a keymap.Action) (cmd tea.Cmd, own bool) {
 	}
 	switch a {
 	case keymap.AppUndo:
-		r.toast(ToastMsg{Text: "nothing to undo"})
+		r.toast(ToastMsg{Text: r.opts.Lang.T("nothing to undo")})
 		return nil, true
 	case keymap.AppTasks:
 		return r.push(r.newTasks()), true
 	case keymap.AppMute:
-		r.toast(ToastMsg{Text: r.caller.describe()})
+		r.toast(ToastMsg{Text: r.caller.describe(r.opts.Lang)})
 		return nil, true
 	case keymap.AppTheme:
-		r.toast(ToastMsg{Text: "themes: " + strings.Join(theme.Names(), ", ")})
+		r.toast(ToastMsg{Text: r.opts.Lang.T("themes: %s", strings.Join(theme.Names(), ", "))})
 		return nil, true
 	}
 	return nil, false

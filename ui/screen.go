@@ -12,6 +12,7 @@ import (
 
 	"abxdash/keymap"
 	"abxdash/theme"
+	"abxdash/ui/lang"
 )
 
 // Screen is one full-window view. Screens are plain structs driven by Root
@@ -41,6 +42,8 @@ type Env struct {
 	Theme *theme.Theme
 	Keys  *keymap.Map
 	Now   func() time.Time
+	// Lang turns the texts of screens into the user's language; nil is English.
+	Lang *lang.Catalog
 }
 
 // How keys reach a screen
@@ -158,8 +161,9 @@ type (
 	ThemeNameMsg struct{ Name string }
 	// KeysMsg brings other keys, e.g. when the configuration file was changed.
 	KeysMsg struct{ Keys *keymap.Map }
-	// QuitMsg asks to quit; Root asks back if something is at stake.
-	QuitMsg struct{}
+	// QuitMsg asks to quit; Root asks back if something is at stake. Then, if
+	// set, is called when the program is really left.
+	QuitMsg struct{ Then func() }
 )
 
 // ToastLevel is how a toast is marked.

@@ -28,6 +28,9 @@ func (r *Root) moved() bool {
 			fmt.Fprint(h, i)
 		}
 	}
+	if t, _ := r.current(); t != nil {
+		fmt.Fprint(h, t.text)
+	}
 	for _, b := range r.back {
 		fmt.Fprint(h, r.statusOf(b))
 	}

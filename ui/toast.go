@@ -72,14 +72,20 @@ func (t *toast) label() string {
 	return t.text
 }
 
+// answerFor is how long a new toast is shown whatever else there is: it may be
+// the answer to the key that was just pressed.
+const answerFor = 2500 * time.Millisecond
+
 // current is the toast to show: of those that are on, the gravest, and of
-// those the newest. others counts the rest.
+// those the newest; but one that has just come goes before all. others counts
+// the rest.
 func (r *Root) current() (t *toast, others int) {
+	now := r.opts.Now()
 	for i := len(r.toasts) - 1; i >= 0; i-- {
 		if r.toasts[i].gone {
 			continue
 		}
-		if t == nil || r.toasts[i].level > t.level {
+		if t == nil || r.toasts[i].level > t.level && now.Sub(t.at) >= answerFor {
 			t = &r.toasts[i]
 		}
 		others++

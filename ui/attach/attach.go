@@ -12,6 +12,7 @@ import (
 	xterm "github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
 
+	"abxdash/ui/lang"
 	"abxdash/ui/term"
 )
 
@@ -39,8 +40,24 @@ type Result struct {
 	Key rune
 	// Signal is the signal that ended it.
 	Signal os.Signal
-	Err    error
+	// Session is the one that was shown last.
+	Session *term.Session
+	Err     error
 }
+
+// Verdict is what became of a second key.
+type Verdict uint8
+
+// Verdicts.
+const (
+	// Unknown means that the key is not one of these: leader and key go to the program.
+	Unknown Verdict = iota
+	// Used means that the key was dealt with.
+	Used
+	// Wait means that what is typed waits for the next of Options.Calls, because
+	// it is meant for the session which that one shows.
+	Wait
+)
 
 // Options of an attach. The zero value uses the standard streams.
 type Options struct {
@@ -51,11 +68,18 @@ type Options struct {
 	Detach rune
 	// Keys are further second keys, which leave with that key in the result.
 	Keys string
-	// Handle runs second keys that do not leave, such as u for undo; true means
-	// that the key was one of these. It must not block.
-	Handle func(key rune) bool
+	// Handle runs second keys that do not leave, such as t. It is called by the
+	// goroutine of Run and must not block.
+	Handle func(key rune) Verdict
+	// Calls are run by the goroutine of Run as they come. One that returns
+	// another session has that shown in place of the one before; nil changes nothing.
+	Calls <-chan func() *term.Session
 	// Status is shown in the title, such as "i7f3 — TTL 17m". It must not block.
 	Status func() string
+	// Hint is what can follow the leader, shown while it is pending.
+	Hint string
+	// Lang is the language of what the title says itself; nil is English.
+	Lang *lang.Catalog
 	// Alert is asked once a second whether the bell is to ring. It must not block.
 	Alert func() bool
 }
@@ -64,6 +88,9 @@ type Options struct {
 const (
 	// holdTime is how long the start of a sequence waits for its rest.
 	holdTime = 30 * time.Millisecond
+	// pendingTime is how long a leader is pending before the title says so:
+	// whoever knows the key sees no flicker.
+	pendingTime = 300 * time.Millisecond
 	// statusEvery is how often the title is looked at; it is written when it changed.
 	statusEvery = time.Second
 	// drainTime is how long answers to the program's last queries are waited for.
@@ -72,7 +99,7 @@ const (
 	retryTime = 20 * time.Millisecond
 )
 
-// Run hands the real terminal to s until the user leaves, the session ends,
+// Run hands the real terminal to s, and to those that Calls put in its place, until the user leaves, the session ends,
 // ctx ends or a signal comes, and restores it. It blocks.
 func Run(ctx context.Context, s *term.Session, o Options) Result {
 	if o.In == nil {
@@ -98,16 +125,25 @@ type attached struct {
 	o      Options
 	scan   scanner
 	status string
+	// pendingShown is set while the title shows a pending leader.
+	pendingShown bool
 	// title is the program's title when ours was written last.
 	title string
 	// queries is the number of queries before this attach.
 	queries uint64
-	input   chan []byte
-	inErr   error
-	reader  cancelreader.CancelReader
+	// rest is what was typed after a key whose verdict is Wait; waiting is set
+	// until the call comes.
+	rest    []action
+	waiting bool
+	// switched is when another session was shown.
+	switched time.Time
+	input    chan []byte
+	inErr    error
+	reader   cancelreader.CancelReader
 }
 
 func (a *attached) run(ctx context.Context) (res Result) {
+	defer func() { res.Session = a.s }()
 	// Signals are caught before the first change to the terminal.
 	signals, stopSignals := watchSignals()
 	defer stopSignals()
@@ -176,12 +212,13 @@ func (a *attached) loop(ctx context.Context, signals <-chan os.Signal, resized <
 	a.showStatus(false)
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
-	hold := time.NewTimer(holdTime)
+	hold, pending := time.NewTimer(holdTime), time.NewTimer(pendingTime)
 	defer hold.Stop()
+	defer pending.Stop()
 	for {
 		var actions []action
 		select {
-		case p, ok := <-a.input:
+		case p, ok := <-a.typed():
 			if !ok {
 				return Result{Reason: Failed, Err: inputError(a.inErr)}
 			}
@@ -191,18 +228,31 @@ func (a *attached) loop(ctx context.Context, signals <-chan os.Signal, resized <
 			if a.scan.waiting() {
 				hold.Reset(holdTime)
 			}
+			if a.scan.pending != nil {
+				pending.Reset(pendingTime)
+			}
 		case <-hold.C:
 			actions = a.scan.flush()
+		case <-pending.C:
+			a.showStatus(a.scan.pending != nil)
 		case <-resized:
 			a.resize()
 		case <-tick.C:
 			a.showStatus(a.scan.pending != nil)
+			if time.Since(a.switched) > statusEvery {
+				a.scan.stale = 0 // the terminal does not answer everything
+			}
 			if a.o.Alert != nil && a.o.Alert() {
 				a.s.InjectRaw([]byte{0x07})
 			}
 			if err := a.s.RawError(); err != nil {
 				return Result{Reason: Failed, Err: fmt.Errorf("attach: write to the terminal: %w", err)}
 			}
+		case call := <-a.o.Calls:
+			if err := a.call(call); err != nil {
+				return Result{Reason: Failed, Err: err}
+			}
+			actions, a.rest = a.rest, nil
 		case <-a.s.Done():
 			return Result{Reason: Ended}
 		case sig := <-signals:
@@ -210,11 +260,45 @@ func (a *attached) loop(ctx context.Context, signals <-chan os.Signal, resized <
 		case <-ctx.Done():
 			return Result{Reason: Cancelled, Err: ctx.Err()}
 		}
-		if key, left := a.act(ctx, actions); left {
-			return Result{Reason: Detached, Key: key}
+		if res, left := a.act(ctx, actions); left {
+			return res
 		}
 	}
 }
+
+// typed is where input comes from, nil while it waits for another session.
+func (a *attached) typed() <-chan []byte {
+	if a.waiting {
+		return nil
+	}
+	return a.input
+}
+
+// call runs a call and shows the session that it returns.
+func (a *attached) call(f func() *term.Session) error {
+	a.waiting = false
+	next := f()
+	if next != nil && next != a.s {
+		if _, err := a.o.Out.Write(a.s.DetachRaw()); err != nil {
+			return fmt.Errorf("attach: write to the terminal: %w", err)
+		}
+		// Answers to what the one before asked are not for this one.
+		if asked := a.s.Terminal().Queries() - a.queries; asked > a.scan.replies {
+			a.scan.stale, a.switched = asked-a.scan.replies, time.Now()
+		}
+		a.s = next
+		a.scan.replies, a.queries = 0, next.Terminal().Queries()
+		a.resize()
+		if !next.AttachRaw(a.o.Out) {
+			return errAttached
+		}
+		a.status = "" // the title of the program that left may hide ours
+	}
+	a.showStatus(false)
+	return nil
+}
+
+var errAttached = errors.New("attach: the session is already attached to a terminal")
 
 func inputError(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
@@ -223,28 +307,37 @@ func inputError(err error) error {
 	return fmt.Errorf("attach: read the terminal: %w", err)
 }
 
-// act carries out what the scanner found; left means that the user left with key.
-func (a *attached) act(ctx context.Context, actions []action) (key rune, left bool) {
-	for _, x := range actions {
+// act carries out what the scanner found; left means that the run is over.
+func (a *attached) act(ctx context.Context, actions []action) (res Result, left bool) {
+	for i, x := range actions {
 		switch x.kind {
 		case actSend:
 			a.send(ctx, x.data)
+			continue
 		case actPending:
-			a.showStatus(true)
-		case actKey:
+			continue
+		}
+		if a.pendingShown {
 			a.showStatus(false)
-			switch {
-			case x.key == 0:
-			case a.leaves(x.key):
-				return x.key, true
-			default:
-				if !a.o.Handle(x.key) {
-					a.send(ctx, x.data)
-				}
-			}
+		}
+		switch {
+		case x.key == 0:
+			continue
+		case a.leaves(x.key):
+			return Result{Reason: Detached, Key: x.key}, true
+		}
+		switch a.o.Handle(x.key) {
+		case Unknown:
+			a.send(ctx, x.data)
+		case Wait:
+			a.waiting, a.rest = true, actions[i+1:]
+			a.showStatus(false)
+			return Result{}, false
+		default:
+			a.showStatus(false)
 		}
 	}
-	return 0, false
+	return Result{}, false
 }
 
 func (a *attached) leaves(key rune) bool {
@@ -284,7 +377,7 @@ func (a *attached) enter() error {
 		return fmt.Errorf("attach: write to the terminal: %w", err)
 	}
 	if !a.s.AttachRaw(a.o.Out) {
-		return errors.New("attach: the session is already attached to a terminal")
+		return errAttached
 	}
 	return nil
 }
@@ -321,17 +414,19 @@ func (a *attached) drain(want uint64) {
 	}
 }
 
-// showStatus writes the title; a pressed leader shows in it.
+// showStatus writes the title; a leader that is pending shows in it.
 func (a *attached) showStatus(pending bool) {
+	a.pendingShown = pending
 	text := ""
 	if a.o.Status != nil {
 		text = a.o.Status()
 	}
 	if pending {
-		text = strings.TrimSpace(text + " [" + a.o.Leader.String() + " …]")
+		text += "  " + a.o.Leader.String() + " … " + a.o.Hint
 	} else {
-		text = strings.TrimSpace(text + "  " + a.o.Leader.String() + " " + string(a.o.Detach) + " detaches")
+		text += "  " + a.o.Lang.T("%s detaches", a.o.Leader.String()+" "+string(a.o.Detach))
 	}
+	text = strings.TrimSpace(text)
 	if text == a.status && a.s.Terminal().Title() == a.title {
 		return
 	}

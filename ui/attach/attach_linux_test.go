@@ -236,15 +236,15 @@ func TestControlKeysPass(t *testing.T) {
 // PTY-05: the leader is shown as pending, twice sends one, another key sends both.
 func TestLeader(t *testing.T) {
 	handled := make(chan rune, 1)
-	r := newRig(t, Options{Keys: "n", Handle: func(k rune) bool {
+	r := newRig(t, Options{Keys: "n", Handle: func(k rune) Verdict {
 		if k == 'u' {
 			handled <- k
-			return true
+			return Used
 		}
-		return false
-	}})
+		return Unknown
+	}, Hint: "n next"})
 	r.typeKeys("\x1d")
-	r.until("the pending leader", func() bool { return strings.Contains(r.screen.Title(), "ctrl+] …") })
+	r.until("the pending leader", func() bool { return strings.Contains(r.screen.Title(), "ctrl+] … n next") })
 	r.typeKeys("\x1d")
 	r.until("one leader", func() bool { return r.prog.input() == "\x1d" })
 	r.typeKeys("\x1dx")
@@ -256,6 +256,76 @@ func TestLeader(t *testing.T) {
 	r.typeKeys("\x1dn")
 	if res := r.wait(); res.Key != 'n' || res.Reason != Detached {
 		t.Errorf("ended with %+v", res)
+	}
+}
+
+// A leader that is followed at once does not show in the title.
+func TestLeaderDoesNotFlicker(t *testing.T) {
+	r := newRig(t, Options{Handle: func(rune) Verdict { return Used }, Hint: "x", Status: func() string { return "box" }})
+	r.until("the title", func() bool { return r.screen.Title() == "box  ctrl+] d detaches" })
+	slow := 0
+	for range 20 {
+		start := time.Now()
+		r.typeKeys("\x1d")
+		r.until("the leader to be read", func() bool {
+			n, err := unix.IoctlGetInt(int(r.pts.Fd()), unix.TIOCINQ)
+			return err == nil && n == 0
+		})
+		r.typeKeys("x")
+		if time.Since(start) > pendingTime/2 {
+			slow++
+		}
+	}
+	r.typeKeys("end")
+	r.until("the keys", func() bool { return r.prog.input() == "end" })
+	r.typeKeys("\x1dd")
+	r.wait()
+	// On a busy machine one may have waited long enough to be shown.
+	if n := strings.Count(r.output(), "…"); n > 2*slow {
+		t.Errorf("the leader was shown %d times, %d of them were slow: %q", n, slow, r.output())
+	}
+}
+
+// A call shows another session in place of this one: nothing of the old one is
+// left, what was typed behind the key goes to the new one, and so does the size.
+func TestCallShowsAnotherSession(t *testing.T) {
+	calls := make(chan func() *term.Session, 1)
+	asked := make(chan struct{}, 1)
+	r := newRig(t, Options{Calls: calls, Handle: func(k rune) Verdict {
+		asked <- struct{}{}
+		return Wait
+	}})
+	r.say(leaveModesOn + "\x1b[cOLD")
+	r.until("the modes", func() bool { return r.screen.Modes().AltScreen && strings.Contains(r.output(), "OLD") })
+	other := &program{out: make(chan []byte), closed: make(chan struct{})}
+	next := term.NewSession(other, 20, 5, term.SessionOptions{})
+	defer next.Close()
+	other.out <- []byte("NEW here")
+	r.until("the new one's text", func() bool { return strings.Contains(strings.Join(next.Terminal().Lines(), ""), "NEW") })
+	r.typeKeys("\x1b[93;5unls\r")
+	<-asked
+	calls <- func() *term.Session { return next }
+	r.until("the new one on the screen", func() bool { return strings.HasPrefix(strings.Join(r.screen.Lines(), ""), "NEW here") })
+	r.typeKeys("\x1b[?62c") // the answer that the old one asked for
+	r.until("what was typed", func() bool { return strings.Contains(other.input(), "ls\r") })
+	r.until("the size", func() bool {
+		other.mu.Lock()
+		defer other.mu.Unlock()
+		return other.size == [2]int{60, 12}
+	})
+	r.typeKeys("more")
+	r.until("the rest", func() bool { return other.input() == "ls\rmore" })
+	if in := r.prog.input(); in != "" {
+		t.Errorf("the old one got %q", in)
+	}
+	r.say("late output")
+	r.typeKeys("\x1dd")
+	if res := r.wait(); res.Reason != Detached || res.Session != next {
+		t.Errorf("ended with %+v", res)
+	}
+	r.clean()
+	if strings.Contains(r.output(), "late") {
+		t.Error("the old one still writes")
 	}
 }
 
@@ -350,5 +420,26 @@ func TestNotATerminal(t *testing.T) {
 	defer s.Close()
 	if res := Run(t.Context(), s, Options{In: in, Out: out}); res.Reason != Failed || res.Err == nil {
 		t.Errorf("ended with %+v", res)
+	}
+}
+
+// A warning rings the bell, and the title tells what remains.
+func TestAlertRings(t *testing.T) {
+	rang := false
+	r := newRig(t, Options{
+		Status: func() string { return "ENDS SOON: box — TTL 4m" },
+		Alert: func() bool {
+			due := !rang
+			rang = true
+			return due
+		},
+	})
+	r.until("the title", func() bool { return strings.HasPrefix(r.screen.Title(), "ENDS SOON: box — TTL 4m") })
+	bells := func() int { return strings.Count(r.output(), "\x07") - strings.Count(r.output(), "\x1b]2;") }
+	r.until("the bell", func() bool { return bells() == 1 })
+	r.typeKeys("\x1dd")
+	r.wait()
+	if n := bells(); n != 1 {
+		t.Errorf("%d bells, want 1", n)
 	}
 }

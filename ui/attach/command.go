@@ -11,16 +11,13 @@ import (
 )
 
 // DoneMsg tells the program that an attach ended and the screen is its own again.
-type DoneMsg struct {
-	Session *term.Session
-	Result  Result
-}
+type DoneMsg struct{ Result Result }
 
 // Command stops the running program's drawing, runs an attach on the real
 // terminal and comes back with a DoneMsg.
 func Command(ctx context.Context, s *term.Session, o Options) tea.Cmd {
 	c := &execCommand{ctx: ctx, s: s, o: o}
-	return tea.Exec(c, func(error) tea.Msg { return DoneMsg{Session: s, Result: c.result} })
+	return tea.Exec(c, func(error) tea.Msg { return DoneMsg{Result: c.result} })
 }
 
 // execCommand is Run in the form that Bubble Tea wants.

@@ -47,7 +47,10 @@ type scanner struct {
 	dropRelease bool
 	// replies counts answers of the terminal to queries.
 	replies uint64
-	out     []action
+	// stale is how many answers are still to come that the program of before
+	// asked for; they are dropped.
+	stale uint64
+	out   []action
 }
 
 // feed takes input. Incomplete sequences are held until more comes or flush is called.
@@ -177,6 +180,10 @@ func sequenceLength(p []byte) (n int, done bool) {
 // answer, and reports whether it used it up.
 func (s *scanner) sequence(seq []byte) bool {
 	if isReply(seq) {
+		if s.stale > 0 {
+			s.stale--
+			return true
+		}
 		s.replies++
 		// Answers do not come between the leader and its key.
 		s.send(seq)

@@ -164,3 +164,34 @@ func TestParseLeader(t *testing.T) {
 		}
 	}
 }
+
+// The keys of the leader may do anything but lose what is typed around them.
+func FuzzScanner(f *testing.F) {
+	f.Add([]byte("a\x1ddb"), false, 1)
+	f.Add([]byte("\x1b[93;5u\x1b[93;5:3ux\x1b[200~\x1d\x1b[201~"), true, 3)
+	f.Add([]byte("\x1d\x1d\x1b[27;5;93~漢\x1b]11;rgb:0/0/0\x07"), true, 2)
+	f.Fuzz(func(t *testing.T, in []byte, hold bool, n int) {
+		s := scanner{leader: DefaultLeader(), holdEsc: hold, bound: func(rune) bool { return false }}
+		sent, n := 0, min(max(n, 1), 64)
+		count := func(actions []action) {
+			for _, a := range actions {
+				sent += len(a.data)
+				if a.kind == actKey && a.key != 0 {
+					t.Fatalf("a key that is not bound acted: %+v", a)
+				}
+			}
+			if len(s.held) > maxSequence {
+				t.Fatalf("%d bytes are held", len(s.held))
+			}
+		}
+		for rest := in; len(rest) > 0; {
+			m := min(n, len(rest))
+			count(s.feed(rest[:m]))
+			rest = rest[m:]
+		}
+		count(s.flush())
+		if sent > len(in) {
+			t.Fatalf("%d bytes became %d", len(in), sent)
+		}
+	})
+}

@@ -173,7 +173,7 @@ func (m *MessageBox) Size(maxW, maxH int) (w, h int) { return m.size(maxW, maxH,
 // Draw implements ui.Overlay.
 func (m *MessageBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	rest := m.box(scr, area, 2)
-	m.hints(scr, rest, [2]string{m.hint(keymap.Message, keymap.NavBack), "close"})
+	m.hints(scr, rest, [2]string{m.hint(keymap.Message, keymap.NavBack), m.env.Lang.T("close")})
 	return nil
 }
 
@@ -201,20 +201,20 @@ type ConfirmBox struct {
 
 // Confirm makes a question.
 func Confirm(o ConfirmOptions) *ConfirmBox {
-	if o.Yes == "" {
-		o.Yes = "yes"
-	}
-	if o.No == "" {
-		o.No = "no"
-	}
 	return &ConfirmBox{frame: frame{title: o.Title, lines: o.Lines, danger: o.Danger}, opts: o}
 }
 
 // Init implements ui.Overlay.
 func (c *ConfirmBox) Init(env ui.Env) tea.Cmd {
 	c.setEnv(env)
+	if c.opts.Yes == "" {
+		c.opts.Yes = env.Lang.T("yes")
+	}
+	if c.opts.No == "" {
+		c.opts.No = env.Lang.T("no")
+	}
 	if c.opts.Count > 0 {
-		c.input = form.NewInput(env.Keys, keymap.Input, "type "+strconv.Itoa(c.opts.Count)+" to "+c.opts.Yes+": ")
+		c.input = form.NewInput(env.Keys, keymap.Input, env.Lang.T("type %d to %s: ", c.opts.Count, c.opts.Yes))
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func (c *ConfirmBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	if c.input != nil {
 		row := uv.Rect(rest.Min.X, rest.Max.Y-1, rest.Dx(), 1)
 		if c.wrong {
-			c.input.Suggestion = "  not that number"
+			c.input.Suggestion = "  " + c.env.Lang.T("not that number")
 		} else {
 			c.input.Suggestion = ""
 		}
@@ -290,7 +290,7 @@ func (c *ConfirmBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	c.hints(scr, rest,
 		[2]string{c.hint(keymap.Confirm, keymap.ConfirmYes), c.opts.Yes},
 		[2]string{c.hint(keymap.Confirm, keymap.ConfirmNo), c.opts.No},
-		[2]string{c.hint(keymap.Confirm, keymap.NavBack), "back"})
+		[2]string{c.hint(keymap.Confirm, keymap.NavBack), c.env.Lang.T("back")})
 	return nil
 }
 

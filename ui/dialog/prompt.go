@@ -72,7 +72,7 @@ func (p *PromptBox) Update(msg tea.Msg) tea.Cmd {
 		text := p.input.Value()
 		if p.opts.Check != nil {
 			if err := p.opts.Check(text); err != nil {
-				p.wrong = err.Error()
+				p.wrong = p.env.Lang.Err(err)
 				return nil
 			}
 		}
@@ -97,7 +97,7 @@ func (p *PromptBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		if p.wrong != "" {
 			p.hints(scr, rest, [2]string{p.wrong, ""})
 		} else {
-			p.hints(scr, rest, [2]string{p.hint(keymap.Input, keymap.InputAccept), "accept"}, [2]string{p.hint(keymap.Input, keymap.NavBack), "cancel"})
+			p.hints(scr, rest, [2]string{p.hint(keymap.Input, keymap.InputAccept), p.env.Lang.T("accept")}, [2]string{p.hint(keymap.Input, keymap.NavBack), p.env.Lang.T("cancel")})
 		}
 	}
 	return p.input.Draw(scr, row, p.env.Theme)

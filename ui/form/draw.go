@@ -9,6 +9,7 @@ import (
 
 	"abxdash/theme"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 )
 
 // Height is how many rows the form needs.
@@ -99,9 +100,9 @@ func (f *Form) drawField(scr uv.Screen, r uv.Rectangle, labels, i int, t *theme.
 	case Area:
 		return onlyIf(has, e.drawArea(scr, v, t))
 	case Check:
-		e.drawCheck(scr, v, t)
+		e.drawCheck(scr, v, t, f.Lang)
 	case Choice:
-		e.drawChoice(scr, v, has, t)
+		e.drawChoice(scr, v, has, t, f.Lang)
 	}
 	return nil
 }
@@ -113,16 +114,16 @@ func onlyIf(has bool, c *tea.Cursor) *tea.Cursor {
 	return nil
 }
 
-func (e *field) drawCheck(scr uv.Screen, v uv.Rectangle, t *theme.Theme) {
-	box, word := "[ ]", "off"
+func (e *field) drawCheck(scr uv.Screen, v uv.Rectangle, t *theme.Theme, l *lang.Catalog) {
+	box, word := "[ ]", l.T("off")
 	if e.on {
-		box, word = "["+t.Symbol.Mark+"]", "on"
+		box, word = "["+t.Symbol.Mark+"]", l.T("on")
 	}
 	n := draw.Text(scr, v.Min.X, v.Min.Y, v.Dx(), box, t.Text.Strong)
 	draw.Text(scr, v.Min.X+n+1, v.Min.Y, v.Dx()-n-1, word, t.Text.Dim)
 }
 
-func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.Theme) {
+func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.Theme, l *lang.Catalog) {
 	x := v.Min.X
 	room := func() int { return v.Max.X - x }
 	if has {
@@ -133,6 +134,9 @@ func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.The
 		st = t.Text.Strong
 	}
 	val := draw.Clean(e.value())
+	if e.Words {
+		val = l.Word(val)
+	}
 	x += draw.Text(scr, x, v.Min.Y, room(), val, st)
 	if has {
 		x += draw.Text(scr, x, v.Min.Y, room(), " >", t.Text.Dim)

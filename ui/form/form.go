@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/keymap"
+	"abxdash/ui/lang"
 )
 
 // Kind is what a field holds.
@@ -38,6 +39,9 @@ type Field struct {
 	// Options of a Choice. OptionHelp, if set, explains the chosen one.
 	Options    []string
 	OptionHelp func(option string) string
+	// Words says that the options are words of the program, which are shown in
+	// the user's language; the value stays as it is.
+	Words bool
 	// Help is one line under the field while it has the focus.
 	Help string
 	// Validate returns why a value cannot be taken, in the words of a person.
@@ -49,6 +53,9 @@ type Field struct {
 // Form is a column of fields. It takes raw keys; a screen or overlay that
 // holds one captures. See [New].
 type Form struct {
+	// Lang is the language of what the form says itself; nil is English.
+	Lang *lang.Catalog
+
 	keys     *keymap.Map
 	contexts []keymap.Context
 	fields   []field
@@ -220,7 +227,7 @@ func (f *Form) check(i int) bool {
 	e.err = ""
 	if e.Validate != nil {
 		if err := e.Validate(e.value()); err != nil {
-			e.err = err.Error()
+			e.err = f.Lang.Err(err)
 		}
 	}
 	return e.err == ""

@@ -9,6 +9,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/theme"
 	"abxdash/ui/form"
+	"abxdash/ui/lang"
 )
 
 // Pane is a view over Lines. It is used by one goroutine. While following it
@@ -16,6 +17,8 @@ import (
 type Pane struct {
 	lines Lines
 	keys  *keymap.Map
+	// Lang is the language of what the pane says; nil is English.
+	Lang *lang.Catalog
 
 	follow bool
 	wrap   bool
@@ -313,7 +316,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 		p.errors = !p.errors
 	case keymap.SearchOpen:
 		p.search = form.NewInput(p.keys, keymap.Input, "/")
-		p.search.Placeholder = "search"
+		p.search.Placeholder = p.Lang.T("search")
 	case keymap.SearchNext:
 		p.next(1)
 	case keymap.SearchPrev:
@@ -426,30 +429,27 @@ func (p *Pane) wheel(m tea.Mouse) {
 // Status says what the pane does in a few words: "FOLLOWING  1,284 lines".
 func (p *Pane) Status() string {
 	first, next := p.bounds()
-	word := "FOLLOWING"
+	word := p.Lang.T("FOLLOWING")
 	if !p.follow {
-		word = "PAUSED"
+		word = p.Lang.T("PAUSED")
 		if n := p.Behind(); n > 0 {
 			word += " +" + itoa(n)
 		}
 	}
-	parts := []string{word, itoa(next) + " lines"}
-	if next == 1 {
-		parts[1] = "1 line"
-	}
+	parts := []string{word, p.Lang.N(next, "%s line", "%s lines", itoa(next))}
 	if first > 0 {
-		parts = append(parts, itoa(first)+" dropped")
+		parts = append(parts, p.Lang.T("%s dropped", itoa(first)))
 	}
 	if p.errors {
-		parts = append(parts, "errors only")
+		parts = append(parts, p.Lang.T("errors only"))
 	}
 	if p.wrap {
-		parts = append(parts, "wrap")
+		parts = append(parts, p.Lang.T("wrap"))
 	}
 	if p.query != "" {
 		q := "/" + p.query
 		if p.missed {
-			q += " not found"
+			q = p.Lang.T("%s not found", q)
 		}
 		parts = append(parts, q)
 	}

@@ -392,5 +392,10 @@ func FuzzTerminal(f *testing.F) {
 		if m := painted.Modes(); m != defaultModes() {
 			t.Fatalf("modes left on after Unpaint: %+v", m)
 		}
+		// More of the same does not pile up.
+		for range 20 {
+			_, _ = whole.Write(in)
+		}
+		checkInvariants(t, whole)
 	})
 }

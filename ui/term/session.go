@@ -51,6 +51,8 @@ type SessionOptions struct {
 	// Replaying tells whether what comes now is history: while it is, queries are
 	// not answered, because the program got its answer long ago. nil is never.
 	Replaying func() bool
+	// Priority is shared by sessions of which the one typed into goes first.
+	Priority *Priority
 }
 
 // End is how a session ended.
@@ -124,10 +126,27 @@ func NewSession(s Stream, cols, rows int, o SessionOptions) *Session {
 		x.wg.Add(1)
 		go func() {
 			defer x.wg.Done()
+			defer x.survive()
 			run()
 		}()
 	}
 	return x
+}
+
+// survive is deferred in every goroutine of the session: a bug there, in a hook
+// or in the stream, ends this session and nothing else.
+func (s *Session) survive() {
+	r := recover()
+	if r == nil {
+		return
+	}
+	s.mu.Lock()
+	if s.end == nil {
+		s.end = &End{Err: fmt.Errorf("terminal session: %v", r), At: s.clock()}
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.signal()
 }
 
 func usableSize(cols, rows int) (int, int) {
@@ -178,6 +197,7 @@ func (s *Session) emulate() {
 			n := s.feed(p)
 			p = p[n:]
 			s.signal()
+			s.opt.Priority.yield(s.ctx, s)
 		}
 		s.raw.flush(s.term)
 		if end {
@@ -197,8 +217,8 @@ func (s *Session) feed(p []byte) int {
 	s.feeding.Lock()
 	defer s.feeding.Unlock()
 	p = s.raw.align(s.term, p)
-	start := s.clock()
-	n := s.term.feed(p, func() bool { return s.clock().Sub(start) >= sliceTime })
+	start, limit := s.clock(), s.opt.Priority.slice(s)
+	n := s.term.feed(p, func() bool { return s.clock().Sub(start) >= limit })
 	s.raw.output(p[:n])
 	if s.opt.OnOutput != nil {
 		s.opt.OnOutput(p[:n])
@@ -225,12 +245,12 @@ func (s *Session) signal() {
 // Changed gets a value after the terminal or the state changed; at most one is pending.
 func (s *Session) Changed() <-chan struct{} { return s.changed }
 
-// Wait returns true after the session changed, at most once per frame (16 ms),
-// and false when ctx ends or the session is closed. A screen keeps one Wait outstanding.
+// Wait returns true after the session changed, at most once per frame (16 ms;
+// Options.Priority changes that), and false when ctx ends or the session is closed. A screen keeps one Wait outstanding.
 func (s *Session) Wait(ctx context.Context) bool {
 	s.pace.Lock()
 	defer s.pace.Unlock()
-	if wait := framePace - s.clock().Sub(s.last); wait > 0 && !sleep(ctx, wait) {
+	if wait := s.opt.Priority.frame(s) - s.clock().Sub(s.last); wait > 0 && !sleep(ctx, wait) {
 		return false
 	}
 	select {
@@ -284,6 +304,7 @@ func (s *Session) Send(p []byte) bool {
 	if len(p) == 0 {
 		return true
 	}
+	s.opt.Priority.typing(s)
 	return s.in.add(p)
 }
 
@@ -346,6 +367,7 @@ func (s *Session) Close() error {
 	}
 	s.cancel()
 	s.in.close()
+	s.opt.Priority.leave(s)
 	err := s.stream.Close()
 	s.wg.Wait()
 	if err != nil {

@@ -436,3 +436,18 @@ func TestSessionRawWriteError(t *testing.T) {
 	f.say(t, "goes on")
 	until(t, "the output", func() bool { return strings.Contains(text(s.Terminal()), "goes on") })
 }
+
+// A bug in a hook ends the session that it belongs to; whoever waits is told.
+func TestBugInAHookEndsTheSession(t *testing.T) {
+	s, f := startSession(t, SessionOptions{OnOutput: func([]byte) { panic("bug") }})
+	f.say(t, "x")
+	select {
+	case <-s.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the session goes on")
+	}
+	until(t, "the end", func() bool { return s.End() != nil })
+	if end := s.End(); end.Err == nil || !strings.Contains(end.Err.Error(), "bug") {
+		t.Errorf("ended with %+v", end)
+	}
+}

@@ -243,6 +243,29 @@ func checkInvariants(t *testing.T, x *Terminal) {
 	if bytes != x.scroll.bytes || bytes > x.scroll.maxBytes || x.scroll.len() > x.scroll.maxRows {
 		t.Fatalf("scroll-back of %d rows counts %d bytes, has %d", x.scroll.len(), x.scroll.bytes, bytes)
 	}
+	checkBounds(t, x)
+}
+
+// checkBounds fails when something that grows with the input is over its bound.
+func checkBounds(t *testing.T, x *Terminal) {
+	t.Helper()
+	for _, c := range []struct {
+		what      string
+		have, max int
+	}{
+		{"styles", len(x.styles.list), maxStyles},
+		{"clusters", len(x.clusters.list), maxClusters},
+		{"links", len(x.links.list), maxLinks},
+		{"bytes of a string", len(x.data), maxOSC},
+		{"bytes of answers", len(x.out), maxReplyBytes},
+		{"titles", len(x.titleStack), maxTitleStack},
+		{"characters of a title", len([]rune(x.title)), maxTitle},
+		{"colours", len(x.palette), 256},
+	} {
+		if c.have > c.max {
+			t.Fatalf("%d %s, at most %d", c.have, c.what, c.max)
+		}
+	}
 }
 
 func checkRow(t *testing.T, x *Terminal, cells []Cell, y int) {

@@ -55,6 +55,7 @@ func New(o Options) *Box {
 func (b *Box) Init(env ui.Env) tea.Cmd {
 	b.env = env
 	b.pane = logpane.New(env.Keys, b.lines)
+	b.pane.Lang = env.Lang
 	b.pane.SetWrap(!b.opts.NoWrap)
 	b.pane.Do(keymap.MoveTop)
 	return nil
@@ -81,7 +82,7 @@ func (b *Box) Keys() []keymap.Context {
 func (b *Box) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.LogFollow, keymap.LogTime, keymap.LogErrors, keymap.LogSave, keymap.LogLine:
-		return "not in this box"
+		return b.env.Lang.T("not in this box")
 	}
 	return ""
 }
@@ -101,9 +102,9 @@ func (b *Box) Update(msg tea.Msg) tea.Cmd {
 			}
 		case keymap.LogCopy:
 			if len(b.opts.Copy) > MaxCopy {
-				return ui.Toast(ui.ToastWarn, "too long for the clipboard")
+				return ui.Toast(ui.ToastWarn, b.env.Lang.T("too long for the clipboard"))
 			}
-			return tea.Batch(tea.SetClipboard(b.opts.Copy), ui.Toast(ui.ToastOK, "copied"))
+			return tea.Batch(tea.SetClipboard(b.opts.Copy), ui.Toast(ui.ToastOK, b.env.Lang.T("copied")))
 		default:
 			b.pane.Do(m.Action)
 		}
@@ -135,13 +136,16 @@ func (b *Box) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	cur := b.pane.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), in.Dy()-1), t)
 	x, y := in.Min.X+1, in.Max.Y-1
 	for _, h := range [][2]string{
-		{b.env.Keys.HintIn(keymap.Box, keymap.NavBack), "close"},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.SearchOpen), "search"},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.ViewWrap), "wrap"},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.LogCopy), "copy"},
+		{b.env.Keys.HintIn(keymap.Box, keymap.NavBack), b.env.Lang.T("close")},
+		{b.env.Keys.HintIn(keymap.Logs, keymap.SearchOpen), b.env.Lang.T("search")},
+		{b.env.Keys.HintIn(keymap.Logs, keymap.ViewWrap), b.env.Lang.T("wrap")},
+		{b.env.Keys.HintIn(keymap.Logs, keymap.LogCopy), b.env.Lang.T("copy")},
 	} {
+		if x+draw.Width(h[0]+" "+h[1]) > in.Max.X {
+			break // half a hint is none
+		}
 		x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1]+"   ", t.Keys.Help)
+		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1], t.Keys.Help) + 3
 	}
 	return cur
 }
