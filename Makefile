@@ -7,10 +7,10 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint vet bench e2e gen clean
+.PHONY: help run build test lint vet bench e2e fuzz mutants images gen clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/abxdash
 	@mkdir -p bin
@@ -44,6 +44,22 @@ bench: ## run the benchmarks that hold the speed budgets
 
 e2e: build ## drive the real program in a terminal
 	go test -count=1 -run 'E2E' -v $(TESTFLAGS) ./...
+
+# What reads bytes that others wrote. `make fuzz FUZZTIME=10m` looks longer.
+FUZZTIME ?= 15s
+FUZZ := ui/term:FuzzTerminal ui/term:FuzzEncode ui/attach:FuzzScanner ui/record:FuzzOpen
+
+fuzz: ## fuzz the terminal and the recordings, FUZZTIME each
+	@for t in $(FUZZ); do \
+	  echo "fuzz $$t $(FUZZTIME)"; \
+	  go test -run '^$$' -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTIME) ./$${t%:*} || exit 1; \
+	done
+
+mutants: ## break the promises about killing one by one; each must turn a test red
+	ABXDASH_MUTANTS=1 go test -count=1 -timeout 60m -run '^TestMutants$$' -v ./views/present/viewtest
+
+images: ## draw the screens of the real program to docs/images
+	go test -count=1 -run '^TestE2EImages$$' ./views/e2e -args -images $(CURDIR)/docs/images
 
 gen: ## regenerate committed code
 	go generate ./...

@@ -9,12 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,14 +29,19 @@ import (
 	"abxdash/client/config"
 	"abxdash/client/credentials"
 	"abxdash/client/docker"
+	"abxdash/client/doctor"
+	"abxdash/client/express"
 	"abxdash/client/fake"
 	"abxdash/client/local"
 	"abxdash/client/registry"
+	"abxdash/client/services"
 	"abxdash/keymap"
+	tpl "abxdash/templates"
 	"abxdash/templates/deploy"
 	"abxdash/theme"
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/broadcast"
 	"abxdash/views/cli"
 	"abxdash/views/create"
@@ -44,10 +52,12 @@ import (
 	"abxdash/views/metrics"
 	"abxdash/views/ports"
 	"abxdash/views/present"
+	"abxdash/views/providers"
 	"abxdash/views/replay"
 	"abxdash/views/sandbox"
 	"abxdash/views/sandboxes"
 	"abxdash/views/shell"
+	"abxdash/views/templates"
 )
 
 // version is set by the build (-X main.version).
@@ -89,6 +99,41 @@ type world struct {
 	folders config.Folders
 	level   *slog.LevelVar
 	log     *slog.Logger
+	// typed are keys that were entered in the dashboard, for this run.
+	typed typedKeys
+}
+
+// typedKeys are keys by variable. The dashboard may add one while commands of
+// the screens before still read them.
+type typedKeys struct {
+	mu   sync.Mutex
+	keys map[string]string
+}
+
+func (t *typedKeys) add(variable, key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keys := maps.Clone(t.keys)
+	if keys == nil {
+		keys = map[string]string{}
+	}
+	keys[variable] = key
+	t.keys = keys
+}
+
+// all is never changed afterwards.
+func (t *typedKeys) all() map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.keys
+}
+
+// admin describes providers and tries keys.
+func (w *world) admin(f cli.Flags) *registry.Admin {
+	return &registry.Admin{
+		Load: func() (registry.Options, error) { return w.registryOptions(f) },
+		File: w.folders.File(), KeyFile: w.keyStore().File,
+	}
 }
 
 func (w *world) app() *cli.App {
@@ -100,15 +145,19 @@ func (w *world) app() *cli.App {
 		Dashboard:  w.dashboard,
 		Demo:       w.demo,
 		Checks:     w.checks,
-		Providers: &registry.Admin{
-			Load: func() (registry.Options, error) { return w.registryOptions(cli.Flags{}) }, File: w.folders.File(),
-		},
+		Providers:  w.admin(cli.Flags{}),
+		Keys:       &express.Keys{Load: w.expressAccount}, KeyStore: w.keyStore(),
+		Settings: &config.Settings{File: w.folders.File(), Check: func(c config.Config) error {
+			_, err := keysOf(c, nil)
+			return err
+		}},
 		LogLevel:  w.setLevel,
-		Templates: cli.TemplateTools{Setting: w.setting, Engine: engine, Native: w.native},
+		Templates: cli.TemplateTools{Setting: w.setting, Base: w.templateBase, Engine: engine, Native: w.native},
 		Defaults:  w.defaults,
 		Alive:     present.ProcessAlive,
-		Play:      w.play, Recordings: w.folders.Recordings(), Leader: w.leader,
+		Play:      w.play, ScrollBack: w.scrollBack, Recordings: w.folders.Recordings(), Leader: w.leader,
 		Rules:     w.rules,
+		Rates:     w.rates,
 		Protected: w.protected,
 	}
 	if runtime.GOOS != "windows" {
@@ -149,6 +198,15 @@ func (w *world) rules() present.StrayRules {
 	return present.StrayRules(conf.Strays)
 }
 
+// rates are the prices of the configuration, with the same rule for its errors.
+func (w *world) rates() present.Rates {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return present.Rates{}
+	}
+	return ratesOf(conf.Rates)
+}
+
 // protected tells whether the dashboard's user set a sandbox apart.
 func (w *world) protected(k present.Key) bool {
 	list, err := present.LoadProtected(present.NewFolder(w.folders.State))
@@ -159,7 +217,29 @@ func (w *world) protected(k present.Key) bool {
 }
 
 func (w *world) keys() *credentials.Set {
-	return credentials.Load(credentials.Options{LookupEnv: os.LookupEnv, ProjectFile: ".env", HomeFile: w.folders.HomeEnv()})
+	return credentials.Load(credentials.Options{Flags: w.typed.all(), FlagsFrom: "what was entered here", LookupEnv: os.LookupEnv, ProjectFile: ".env", HomeFile: w.folders.HomeEnv(), SavedFile: w.keyStore().File})
+}
+
+// keyStore keeps keys that the user asks to be kept.
+func (w *world) keyStore() *credentials.Store {
+	return &credentials.Store{File: filepath.Join(w.folders.Config, "keys.env"), NameOf: func(provider string) (string, error) {
+		to, err := w.admin(cli.Flags{}).KeyTarget(context.Background(), provider)
+		return to.Variable, err
+	}}
+}
+
+// expressAccount is whose API keys are managed, and how.
+func (w *world) expressAccount() (credentials.Account, acs.Config, error) {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return credentials.Account{}, acs.Config{}, err
+	}
+	a, err := w.keys().Account(express.Name)
+	p := conf.Providers[express.Name]
+	if a.RegionName.Set() || a.Domain.Set() {
+		p.Region = ""
+	}
+	return a, acs.Config{Region: p.Region, Legacy: p.Legacy, UserAgent: "abxdash/" + version}, err
 }
 
 // setting looks up a setting of the template commands; one that cannot be read is not set.
@@ -169,6 +249,15 @@ func (w *world) setting(name string) string {
 		return ""
 	}
 	return v.Reveal()
+}
+
+// templateBase is the base image that a plug-in names for its templates.
+func (w *world) templateBase(provider string) string {
+	o, err := w.registryOptions(cli.Flags{})
+	if err != nil {
+		return ""
+	}
+	return o.TemplateBase(provider)
 }
 
 // engine is the Docker engine that builds templates.
@@ -228,21 +317,32 @@ func (w *world) open(_ context.Context, f cli.Flags) (*cli.Session, error) {
 	return &cli.Session{Providers: r.Providers, Default: r.Default, Notes: r.Notes, Close: r.Close}, nil
 }
 
-// dashboard opens the dashboard on the configured providers.
+// dashboard opens the dashboard on the configured providers, and again when a
+// key was entered in it.
 func (w *world) dashboard(ctx context.Context, f cli.Flags) error {
+	for {
+		again, err := w.dashboardOnce(ctx, f)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+func (w *world) dashboardOnce(ctx context.Context, f cli.Flags) (again bool, err error) {
 	o, err := w.registryOptions(f)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r, err := registry.Open(o)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer r.Close()
 	for _, n := range r.Notes {
 		w.log.Warn(n)
 	}
-	return w.show(ctx, f, o.Config, screens{providers: r.Providers, create: r.Default})
+	err = w.show(ctx, f, o.Config, screens{providers: r.Providers, create: r.Default, again: &again})
+	return again, err
 }
 
 // demoRows is fixed by product.md §9: scripts may rely on the banner.
@@ -254,11 +354,12 @@ func (w *world) demo(ctx context.Context, f cli.Flags) error {
 	if err != nil {
 		return err
 	}
-	p := fake.New(fake.Options{Name: "demo", Latency: 2 * time.Millisecond, Lifetime: time.Hour})
+	p := fake.New(fake.Options{Name: "demo", Latency: 2 * time.Millisecond, Lifetime: time.Hour, Templates: true})
 	defer p.Close()
 	p.AddMany(demoRows)
-	rates := present.Rates{Date: "this demo", Providers: map[string]present.Rate{p.Name(): {CPUHour: 0.05, GBHour: 0.02}}}
-	return w.show(ctx, f, conf, screens{providers: present.Providers{p}, create: p.Name(), banner: "DEMO 5,000", rates: &rates})
+	p.AddDemoTemplates()
+	rates := present.Rates{Date: lang.Mark("this demo"), Providers: map[string]present.Rate{p.Name(): {CPUHour: 0.05, GBHour: 0.02}}}
+	return w.show(ctx, f, conf, screens{providers: present.Providers{p}, create: p.Name(), banner: lang.Mark("DEMO 5,000"), rates: &rates})
 }
 
 // screens is what the dashboard shows.
@@ -269,6 +370,10 @@ type screens struct {
 	banner string
 	// rates replace those of the configuration; nil does not.
 	rates *present.Rates
+	// again is set when the dashboard is left to be opened again; nil is never.
+	again *bool
+	// texts are those of the dashboard's language.
+	texts *lang.Catalog
 }
 
 // show runs the program until it is left.
@@ -279,20 +384,26 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 			Message: "this terminal cannot move the cursor (TERM is " + strconv.Quote(t) + "); use `abxdash ls`, `abxdash exec`, `abxdash try`",
 		}
 	}
-	keys, err := keysOf(conf)
+	var err error
+	if sc.texts, err = languageOf(f, conf); err != nil {
+		return err
+	}
+	keys, err := keysOf(conf, sc.texts)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	root := ui.New(w.rootOptions(ctx, f, conf, keys, sc))
+	options := w.rootOptions(ctx, f, conf, keys, sc)
+	w.addTemplates(&options, f, conf, sc)
+	root := ui.New(options)
 	defer root.Close()
 	program := ui.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	stop := quitOnSignal(program)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		config.Watch(ctx, w.folders.File(), func(c config.Config, err error) { reload(program, c, err) })
+		config.Watch(ctx, w.folders.File(), func(c config.Config, err error) { reload(program, c, sc.texts, err) })
 	}()
 	_, err = program.Run()
 	sig := stop()
@@ -308,22 +419,42 @@ func (w *world) show(ctx context.Context, f cli.Flags, conf config.Config, sc sc
 	case err != nil:
 		return &client.Error{Op: "dashboard", Code: client.CodeTerminal, Err: err}
 	}
+	if sc.again != nil && *sc.again {
+		return nil
+	}
 	for _, line := range survivors {
 		fmt.Println("still running: " + line)
 	}
 	return nil
 }
 
-// keysOf are the keys that the configuration asks for. A theme that does not
+// languageOf is the language of the dashboard: that of --lang, else of the
+// configuration, else of the locale.
+func languageOf(f cli.Flags, c config.Config) (*lang.Catalog, error) {
+	name, op, code := f.Lang, "read the flags", client.CodeUsage
+	if name == "" {
+		name, op, code = c.Language, "read the configuration", client.CodeConfig
+	}
+	if name == "" {
+		name = lang.Detect(os.Getenv)
+	}
+	texts, err := lang.Load(name)
+	if err != nil {
+		return nil, &client.Error{Op: op, Code: code, Message: client.OneLine(err.Error(), 200)}
+	}
+	return texts, nil
+}
+
+// keysOf are the keys that the configuration asks for, described in a language. A theme that does not
 // exist is said here too: package config does not know them.
-func keysOf(c config.Config) (*keymap.Map, error) {
+func keysOf(c config.Config, texts *lang.Catalog) (*keymap.Map, error) {
 	err := theme.Check(c.Theme)
 	var keys *keymap.Map
 	if err == nil {
 		keys, err = keymap.Preset(c.Keymap)
 	}
 	if err == nil {
-		keys, err = keys.WithLeader(c.Leader)
+		keys, err = keys.Translated(texts.Word).WithLeader(c.Leader)
 	}
 	if err == nil {
 		keys, err = keys.Override(c.Keys)
@@ -336,18 +467,18 @@ func keysOf(c config.Config) (*keymap.Map, error) {
 
 // reload takes over what can change while the dashboard runs: colours and keys.
 // A file with a mistake changes nothing.
-func reload(p *tea.Program, c config.Config, err error) {
+func reload(p *tea.Program, c config.Config, texts *lang.Catalog, err error) {
 	var keys *keymap.Map
 	if err == nil {
-		keys, err = keysOf(c)
+		keys, err = keysOf(c, texts)
 	}
 	if err != nil {
-		p.Send(ui.ToastMsg{Level: ui.ToastWarn, Text: "the configuration stays as it was: " + present.ErrorLine(err)})
+		p.Send(ui.ToastMsg{Level: ui.ToastWarn, Text: texts.T("the configuration stays as it was: %s", present.ErrorLine(err))})
 		return
 	}
 	p.Send(ui.KeysMsg{Keys: keys})
 	p.Send(ui.ThemeNameMsg{Name: c.Theme})
-	p.Send(ui.ToastMsg{Level: ui.ToastOK, Text: "colours and keys of the configuration file"})
+	p.Send(ui.ToastMsg{Level: ui.ToastOK, Text: texts.T("colours and keys of the configuration file")})
 }
 
 // play shows a recording until it is left. It needs no provider.
@@ -356,23 +487,55 @@ func (w *world) play(ctx context.Context, f cli.Flags, path string, rate float64
 	if err != nil {
 		return err
 	}
-	keys, err := keysOf(conf)
+	texts, err := languageOf(f, conf)
 	if err != nil {
 		return err
 	}
-	const screen ui.Route = "replay"
-	root := ui.New(ui.Options{
-		Ctx: ctx, Start: screen,
-		Routes: map[ui.Route]func(ui.Params) ui.Screen{
-			screen: func(ui.Params) ui.Screen { return replay.New(replay.Options{Path: path, Rate: rate}) },
-		},
-		Keys: keys, NoMouse: true, Light: conf.Theme == "light",
+	keys, err := keysOf(conf, texts)
+	if err != nil {
+		return err
+	}
+	return runAlone(ctx, "play recording", ui.Options{
+		Keys: keys, Lang: texts, NoMouse: true, Light: conf.Theme == "light",
 		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
+	}, func() ui.Screen { return replay.New(replay.Options{Path: path, Rate: rate}) })
+}
+
+// scrollBack shows what a shell has written until it is left. It needs no provider.
+func (w *world) scrollBack(ctx context.Context, f cli.Flags, b cli.ScrollBack) (clip string, err error) {
+	conf, err := config.Read(w.folders.File())
+	if err != nil {
+		return b.Clip, err
+	}
+	texts, err := languageOf(f, conf)
+	if err != nil {
+		return b.Clip, err
+	}
+	keys, err := keysOf(conf, texts)
+	if err != nil {
+		return b.Clip, err
+	}
+	m := shell.NewManagerWith(nil, shell.ManagerOptions{OpenLink: ports.Browser(), Tmux: os.Getenv("TMUX") != ""})
+	m.SetClip(b.Clip)
+	err = runAlone(ctx, "scroll back", ui.Options{
+		Background: []ui.Background{m}, Keys: keys, Lang: texts, NoMouse: conf.NoMouse, Light: conf.Theme == "light",
+		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
+	}, func() ui.Screen {
+		return shell.NewBack(shell.BackOptions{Session: b.Session, Title: b.Title, Help: b.Help, Attach: cli.AttachKeys()}, m)
 	})
+	return m.Clip(), err
+}
+
+// runAlone runs a program of one screen until it is left.
+func runAlone(ctx context.Context, op string, o ui.Options, screen func() ui.Screen) error {
+	const only ui.Route = "only"
+	o.Ctx, o.Start = ctx, only
+	o.Routes = map[ui.Route]func(ui.Params) ui.Screen{only: func(ui.Params) ui.Screen { return screen() }}
+	root := ui.New(o)
 	defer root.Close()
 	program := ui.NewProgram(root, tea.WithContext(ctx), tea.WithoutSignalHandler())
 	stop := quitOnSignal(program)
-	_, err = program.Run()
+	_, err := program.Run()
 	sig := stop()
 	switch {
 	case sig != nil:
@@ -380,7 +543,7 @@ func (w *world) play(ctx context.Context, f cli.Flags, path string, rate float64
 	case errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return &client.Error{Op: "play recording", Code: client.CodeTerminal, Err: err}
+		return &client.Error{Op: op, Code: client.CodeTerminal, Err: err}
 	}
 	return nil
 }
@@ -392,7 +555,7 @@ func (w *world) leader() string {
 	if err != nil {
 		return ""
 	}
-	keys, err := keysOf(conf)
+	keys, err := keysOf(conf, nil)
 	if err != nil {
 		return ""
 	}
@@ -418,12 +581,12 @@ func attentionOf(c config.Attention) ui.Attention {
 }
 
 // themeMenu offers the themes by name.
-func themeMenu() tea.Cmd {
+func themeMenu(texts *lang.Catalog) tea.Cmd {
 	var items []dialog.Item
 	for _, name := range theme.Names() {
 		items = append(items, dialog.Item{Label: name, Cmd: ui.Cmd(ui.ThemeNameMsg{Name: name})})
 	}
-	return ui.OpenOverlay(dialog.Menu("Themes", items))
+	return ui.OpenOverlay(dialog.Menu(texts.T("Themes"), items))
 }
 
 // quitOnSignal ends the program at once, with a clean terminal, when this
@@ -452,7 +615,7 @@ func quitOnSignal(p *tea.Program) (stop func() os.Signal) {
 func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config, keys *keymap.Map, sc screens) ui.Options {
 	readOnly := ""
 	if f.ReadOnly {
-		readOnly = "read-only"
+		readOnly = sc.texts.T("read-only")
 	}
 	owner := present.CurrentOwner()
 	ps := sc.providers
@@ -476,6 +639,7 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 	if store.CacheErr != nil {
 		w.log.Warn("the remembered list cannot be read", "err", store.CacheErr)
 	}
+	creator := create.New(create.Options{Providers: ps, Default: sc.create, Owner: owner, ReadOnly: readOnly != ""})
 	commands := exec.NewManager(ps)
 	shells := shell.NewManagerWith(ps, shell.ManagerOptions{
 		Owner: owner, Folder: present.NewFolder(w.folders.State), RecordDir: w.folders.Recordings(),
@@ -519,7 +683,7 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 			present.RouteSandboxes: func(ui.Params) ui.Screen {
 				return sandboxes.New(store, sandboxes.Options{
 					Providers: ps, Owner: owner, Rates: rates, Protected: protected, State: state,
-					ReadOnly: readOnly != "", CreateIn: sc.create, Banner: sc.banner,
+					ReadOnly: readOnly != "", CreateIn: sc.create, Banner: sc.texts.Word(sc.banner),
 				})
 			},
 			present.RouteSandbox: func(p ui.Params) ui.Screen {
@@ -530,6 +694,15 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 			present.RouteShell: func(p ui.Params) ui.Screen {
 				params, _ := p.Value.(present.ShellParams)
 				return shell.New(shell.Options{Manager: shells, Whole: true, Raw: params.Raw}, params.Sandbox)
+			},
+			present.RouteProviders: func(ui.Params) ui.Screen {
+				o := providers.Options{
+					Providers: ps, Health: store.Health, Shown: store.Shown, Default: creator.Default, ReadOnly: readOnly != "",
+				}
+				if sc.again != nil {
+					o.Admin, o.Reopen = w.admin(f), w.reopen(sc.again)
+				}
+				return providers.New(o)
 			},
 			present.RouteReplay: func(p ui.Params) ui.Screen {
 				params, _ := p.Value.(present.ReplayParams)
@@ -543,22 +716,88 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 				Protected: protected, Rates: rates, State: state, Limit: conf.KillLimit,
 			}),
 			broadcast.New(broadcast.Options{Providers: ps, ReadOnly: readOnly != ""}),
-			create.New(create.Options{Providers: ps, Default: sc.create, Owner: owner, ReadOnly: readOnly != ""}),
+			creator,
 			commands, shells, transfers, forwards, journal,
 		},
 		Keys:      keys,
-		Banner:    sc.banner,
+		Lang:      sc.texts,
+		Banner:    sc.texts.Word(sc.banner),
 		Hint:      hint(f, sc),
 		ReadOnly:  readOnly,
 		NoMouse:   conf.NoMouse,
 		Theme:     conf.Theme,
 		Attention: attentionOf(conf.Attention),
-		Actions:   map[keymap.Action]tea.Cmd{keymap.AppTheme: themeMenu()},
+		Actions:   map[keymap.Action]tea.Cmd{keymap.AppTheme: themeMenu(sc.texts)},
 		NoColor:   f.NoColor || os.Getenv("NO_COLOR") != "",
 		ASCII:     conf.ASCII,
 		OnPanic: func(where string, value any, stack []byte) {
 			w.log.Error("panic", "where", where, "value", client.OneLine(fmt.Sprint(value), 500), "stack", string(stack))
 		},
+	}
+}
+
+// addTemplates adds the templates screen and the work behind it.
+func (w *world) addTemplates(o *ui.Options, f cli.Flags, conf config.Config, sc screens) {
+	keys := w.keys()
+	home := w.folders.Home
+	var folders []string
+	for _, dir := range conf.TemplateFolders {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(home, rest)
+		}
+		folders = append(folders, filepath.Clean(dir))
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = home
+	}
+	templates.New(templates.Options{
+		Providers: sc.providers, Owner: present.CurrentOwner(), ReadOnly: o.ReadOnly != "",
+		Dir: dir, Folders: folders, Home: home, Targets: templateTargets(f, sc.providers),
+		Setting: func(name string) string {
+			v, err := keys.Lookup(name)
+			if err != nil {
+				return ""
+			}
+			return v.Reveal()
+		},
+		Base: w.templateBase, CheckIn: sc.providers.Get("local"), Python: tpl.Interpreter(), Engine: engine, Editor: editor(),
+		Native: func(region string) (templates.Native, error) {
+			n, err := w.native(region, "")
+			return templates.Native{Maker: n.Maker, Login: n.Login}, err
+		},
+	}).Install(o)
+}
+
+// templateTargets are the providers that a template can be written for: that of
+// --provider or else Express first.
+func templateTargets(f cli.Flags, ps present.Providers) []string {
+	out := []string{tpl.Express}
+	if f.Provider != "" {
+		out = []string{f.Provider}
+	}
+	names := ps.Names()
+	for _, s := range services.BuiltIn() {
+		names = append(names, s.ID)
+	}
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// reopen leaves the dashboard, which asks if something is at stake, to open it
+// again, with a key if it is not kept anywhere.
+func (w *world) reopen(again *bool) func(variable, key string) tea.Cmd {
+	return func(variable, key string) tea.Cmd {
+		return ui.Cmd(ui.QuitMsg{Then: func() {
+			if variable != "" {
+				w.typed.add(variable, key)
+			}
+			*again = true
+		}})
 	}
 }
 
@@ -580,7 +819,7 @@ func hint(f cli.Flags, sc screens) string {
 	if f.NoTour || os.Getenv("ABXDASH_NO_TOUR") == "1" || sc.banner != "" {
 		return ""
 	}
-	return "New here? n creates a sandbox in " + sc.create + ", enter goes in, ? shows all keys, q quits"
+	return sc.texts.T("New here? n creates a sandbox in %s, enter goes in, ? shows all keys, q quits", sc.create)
 }
 
 // localServer makes the local provider what the commands need of it.
@@ -636,95 +875,17 @@ func (l *localServer) Leftovers(ctx context.Context, id client.ID, mark string) 
 
 // checks are what `doctor` reports.
 func (w *world) checks(ctx context.Context, f cli.Flags) []cli.Check {
-	out := []cli.Check{{Name: "version", Status: cli.OK, Detail: "abxdash " + version + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH}}
-	o, err := w.registryOptions(f)
-	if err != nil {
-		out = append(out, cli.Check{Name: "configuration", Status: cli.Fail, Detail: present.ErrorLine(err)})
-		o.Keys = w.keys()
-	} else {
-		out = append(out, cli.Check{Name: "configuration", Status: cli.OK, Detail: w.folders.File()})
-	}
-	out = append(out, cli.Check{Name: "log", Status: cli.OK, Detail: w.folders.Log()})
-	out = append(out, keyChecks(o)...)
-	out = append(out, w.localChecks(ctx, o.Config)...)
-	return append(out, w.surroundings()...)
-}
-
-func keyChecks(o registry.Options) []cli.Check {
+	levels := map[doctor.Level]cli.Level{doctor.OK: cli.OK, doctor.Note: cli.Note, doctor.Warn: cli.Warn, doctor.Fail: cli.Fail}
 	var out []cli.Check
-	for _, k := range registry.KeyStates(o) {
-		name := "key of " + k.Provider
-		switch {
-		case client.CodeOf(k.Err) == client.CodeAuthMissing:
-			out = append(out, cli.Check{Name: name, Status: cli.Note, Detail: k.Err.Error()})
-		case k.Err != nil:
-			out = append(out, cli.Check{Name: name, Status: cli.Fail, Detail: present.ErrorLine(k.Err), Hint: present.Hint(k.Err)})
-		case k.Hint != "":
-			out = append(out, cli.Check{Name: name, Status: cli.Warn, Detail: k.Source, Hint: k.Hint})
-		default:
-			out = append(out, cli.Check{Name: name, Status: cli.OK, Detail: k.Source})
+	for _, c := range doctor.Run(ctx, doctor.Options{
+		Version: version, Folders: w.folders, Log: w.log, Keys: w.keys, LookupEnv: os.LookupEnv,
+		Load: func() (registry.Options, error) { return w.registryOptions(f) },
+	}) {
+		line := cli.Check{Name: c.Name, Status: levels[c.Level], Detail: c.Detail, Hint: c.Hint}
+		if c.Err != nil {
+			line.Detail, line.Hint = present.ErrorLine(c.Err), present.Hint(c.Err)
 		}
-	}
-	for _, p := range o.Keys.Problems() {
-		out = append(out, cli.Check{Name: "environment file", Status: cli.Warn, Detail: p.String()})
+		out = append(out, line)
 	}
 	return out
-}
-
-func (w *world) localChecks(ctx context.Context, conf config.Config) []cli.Check {
-	p, err := registry.NewLocal(conf, version, w.log)
-	if err != nil {
-		return []cli.Check{{Name: "local sandboxes", Status: cli.Note, Detail: present.ErrorLine(err), Hint: present.Hint(err)}}
-	}
-	defer p.Close()
-	facts := p.Doctor(ctx)
-	level := cli.Check{Name: "local sandboxes", Status: cli.OK, Detail: "isolation " + string(facts.Level)}
-	for _, t := range facts.Tried {
-		level.Status = cli.Warn
-		level.Hint = fmt.Sprintf("no %s here: %s", t.Level, t.Reason)
-	}
-	if facts.ProbeErr != nil {
-		level = cli.Check{Name: "local sandboxes", Status: cli.Fail, Detail: present.ErrorLine(facts.ProbeErr), Hint: present.Hint(facts.ProbeErr)}
-	}
-	out := []cli.Check{level, {Name: "local folders", Status: cli.OK, Detail: facts.RunDir}}
-	for _, text := range facts.Problems {
-		out = append(out, cli.Check{Name: "local folders", Status: cli.Fail, Detail: text})
-	}
-	server := cli.Check{Name: "local server", Status: cli.OK, Detail: "not running; the first create starts it"}
-	switch st := facts.Status; {
-	case facts.StatusErr != nil:
-		server.Status, server.Detail, server.Hint = cli.Fail, present.ErrorLine(facts.StatusErr), present.Hint(facts.StatusErr)
-	case st.Running:
-		server.Detail = fmt.Sprintf("pid %d, %s, isolation %s", st.PID, present.Plural(st.Sandboxes, "sandbox", "sandboxes"), st.Isolation)
-		if st.Note != "" {
-			server.Status, server.Hint = cli.Warn, st.Note
-		}
-	}
-	return append(out, server)
-}
-
-// surroundings looks at what is beside abxdash on this machine, without touching it.
-func (w *world) surroundings() []cli.Check {
-	var out []cli.Check
-	docker := cli.Check{Name: "docker", Status: cli.Note, Detail: "no engine found at its usual socket; it is optional"}
-	if info, err := os.Stat("/var/run/docker.sock"); err == nil && info.Mode()&os.ModeSocket != 0 {
-		docker = cli.Check{Name: "docker", Status: cli.OK, Detail: "an engine's socket is at /var/run/docker.sock"}
-	}
-	out = append(out, docker)
-	if engine := w.engineSocket(); engine != "" {
-		out = append(out, cli.Check{Name: "engine.sock", Status: cli.Note, Detail: engine + " exists; it belongs to another program and is never opened"})
-	}
-	return out
-}
-
-// engineSocket is the shared engine's socket of other tools, "" if there is none.
-func (w *world) engineSocket() string {
-	path := os.Getenv("ABX_ENGINE_SOCKET")
-	if path == "" && w.folders.Home != "" {
-		path = w.folders.Home + "/.abx/engine.sock"
-	}
-	if _, err := os.Lstat(path); err != nil {
-		return ""
-	}
-	return path
 }

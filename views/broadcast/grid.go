@@ -10,10 +10,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -43,7 +45,7 @@ func (g *grid) Keys() []keymap.Context { return []keymap.Context{keymap.Results,
 // Title implements ui.Overlay.
 func (g *grid) Title() string {
 	done, _ := g.run.counts()
-	return fmt.Sprintf("Results %d of %d", done, len(g.run.jobs))
+	return g.env.Lang.T("Results %d of %d", done, len(g.run.jobs))
 }
 
 // Close implements ui.Overlay.
@@ -52,7 +54,7 @@ func (g *grid) Close() {}
 // Disabled implements ui.Disabler.
 func (g *grid) Disabled(a keymap.Action) string {
 	if a == keymap.ResultsStop && g.run.over() {
-		return "everything has ended"
+		return g.env.Lang.T("everything has ended")
 	}
 	return ""
 }
@@ -85,7 +87,7 @@ func (g *grid) act(a keymap.Action) tea.Cmd {
 	case keymap.ResultsGroup:
 		g.grouped, g.cursor, g.top = !g.grouped, 0, 0
 	case keymap.ResultsCopy:
-		return tea.Batch(tea.SetClipboard(g.text()), ui.Toast(ui.ToastOK, "copied the results"))
+		return tea.Batch(tea.SetClipboard(g.text()), ui.Toast(ui.ToastOK, g.env.Lang.T("copied the results")))
 	case keymap.ResultsStop:
 		return ui.Cmd(stopMsg{g.run})
 	case keymap.MoveUp:
@@ -137,16 +139,16 @@ func (j *job) answer() string {
 }
 
 // ending words how the command stands in one sandbox.
-func (j *job) ending() string {
+func (j *job) ending(tr *lang.Catalog) string {
 	switch {
 	case j.stage == waiting:
-		return "waiting"
+		return tr.T("waiting")
 	case j.stage == running:
-		return "running"
+		return tr.T("running")
 	case j.stage == skipped:
-		return "not run"
+		return tr.T("not run")
 	case j.err != nil:
-		return "no answer"
+		return tr.T("no answer")
 	default:
 		return j.exit.String()
 	}
@@ -205,7 +207,7 @@ func (g *grid) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "$ %s\n", present.Clean(g.run.line))
 	for _, j := range g.run.jobs {
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", present.KeyOf(j.sb), j.ending(), j.took(g.env.Now()), j.line())
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", present.KeyOf(j.sb), j.ending(g.env.Lang), j.took(g.env.Now()), j.line())
 	}
 	return b.String()
 }
@@ -243,6 +245,9 @@ func (g *grid) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	return nil
 }
 
+// tight is the width below which a row does not say how long it took.
+const tight = 60
+
 func (g *grid) drawRow(scr uv.Screen, r uv.Rectangle, row group, selected bool) {
 	t, j := g.env.Theme, row.jobs[0]
 	symbol, st := t.Symbol.OK, t.Text.OK
@@ -269,8 +274,12 @@ func (g *grid) drawRow(scr uv.Screen, r uv.Rectangle, row group, selected bool) 
 	cell(1, symbol, st)
 	name := min(28, r.Dx()/3)
 	cell(name, present.Elide(row.label(), name), normal)
-	cell(12, j.ending(), st)
-	cell(6, j.took(g.env.Now()), normal)
+	if r.Dx() < tight { // what it said is worth more than how long it took
+		cell(8, j.ending(g.env.Lang), st)
+	} else {
+		cell(12, j.ending(g.env.Lang), st)
+		cell(6, j.took(g.env.Now()), normal)
+	}
 	cell(r.Max.X-x, j.line(), normal)
 }
 
@@ -283,8 +292,11 @@ func (g *grid) drawDetail(scr uv.Screen, r uv.Rectangle, row group) {
 	}
 	y := r.Min.Y + 1
 	put := func(text string, st uv.Style) {
-		if y < r.Max.Y {
-			draw.Text(scr, r.Min.X, y, r.Dx(), text, st)
+		for l := range strings.SplitSeq(ansi.Wrap(text, max(r.Dx(), 1), ""), "\n") {
+			if y >= r.Max.Y {
+				return
+			}
+			draw.Text(scr, r.Min.X, y, r.Dx(), l, st)
 			y++
 		}
 	}
@@ -293,7 +305,7 @@ func (g *grid) drawDetail(scr uv.Screen, r uv.Rectangle, row group) {
 		for i, j := range row.jobs {
 			labels[i] = present.Label(j.sb)
 		}
-		put("equal in "+strings.Join(labels, ", "), t.Text.Info)
+		put(g.env.Lang.T("equal in %s", strings.Join(labels, ", ")), t.Text.Info)
 	}
 	for _, part := range []struct {
 		out output
@@ -306,28 +318,32 @@ func (g *grid) drawDetail(scr uv.Screen, r uv.Rectangle, row group) {
 			put(present.CleanMax(strings.TrimRight(string(l), "\r\n"), 300), part.st)
 		}
 		if part.out.more > 0 {
-			put(fmt.Sprintf("and %s more", present.Size(part.out.more)), t.Text.Dim)
+			put(g.env.Lang.T("and %s more", present.Size(part.out.more)), t.Text.Dim)
 		}
 	}
 }
 
 func (g *grid) drawKeys(scr uv.Screen, r uv.Rectangle) {
-	t := g.env.Theme
+	t, tr := g.env.Theme, g.env.Lang
 	x := r.Min.X
-	word := "group equal"
+	word := tr.T("group equal")
 	if g.grouped {
-		word = "list all"
+		word = tr.T("list all")
 	}
 	for _, h := range []struct {
 		a    keymap.Action
 		text string
-	}{{keymap.MenuChoose, "open"}, {keymap.ResultsGroup, word}, {keymap.ResultsCopy, "copy"}, {keymap.ResultsStop, "stop"}, {keymap.NavBack, "close"}} {
+	}{{keymap.MenuChoose, tr.T("open")}, {keymap.ResultsGroup, word}, {keymap.ResultsCopy, tr.T("copy")}, {keymap.ResultsStop, tr.T("stop")}, {keymap.NavBack, tr.T("close")}} {
 		key, help := t.Keys.Key, t.Keys.Help
 		if g.Disabled(h.a) != "" {
 			key, help = t.Keys.Disabled, t.Keys.Disabled
 		}
-		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, present.KeyIn(g.env.Keys, keymap.Results, h.a), key)
-		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, " "+h.text+"   ", help)
+		name := present.KeyIn(g.env.Keys, keymap.Results, h.a)
+		if x+draw.Width(name+" "+h.text) > r.Max.X {
+			break // half a hint is none
+		}
+		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, name, key)
+		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, " "+h.text, help) + 3
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"abxdash/client"
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -148,9 +149,9 @@ func (m *Manager) Status() string {
 		return ""
 	}
 	done, failed := m.run.counts()
-	out := fmt.Sprintf("running in %d: %d done", len(m.run.jobs), done)
+	out := m.env.Lang.T("running in %d: %d done", len(m.run.jobs), done)
 	if failed > 0 {
-		out += fmt.Sprintf(", %d failed", failed)
+		out += ", " + m.env.Lang.T("%d failed", failed)
 	}
 	return out
 }
@@ -161,7 +162,8 @@ func (m *Manager) Survives() []string {
 		return nil
 	}
 	done, _ := m.run.counts()
-	return []string{fmt.Sprintf("%s in %s", present.CleanMax(m.run.line, 30), present.Plural(len(m.run.jobs)-done, "sandbox", "sandboxes"))}
+	left := len(m.run.jobs) - done
+	return []string{m.env.Lang.N(left, "%s in %d sandbox", "%s in %d sandboxes", present.CleanMax(m.run.line, 30), left)}
 }
 
 func (r *run) counts() (done, failed int) {
@@ -203,7 +205,7 @@ func (m *Manager) Update(msg tea.Msg) (tea.Cmd, bool) {
 func (m *Manager) request(msg present.BroadcastMsg) tea.Cmd {
 	switch {
 	case m.opt.ReadOnly:
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("read-only mode: nothing is run (%s)", client.CodeReadOnly))
+		return ui.Toast(ui.ToastWarn, m.env.Lang.T("read-only mode: nothing is run (%s)", client.CodeReadOnly))
 	case len(msg.Targets) == 0:
 		return nil
 	case m.run != nil && !m.run.over():
@@ -211,14 +213,15 @@ func (m *Manager) request(msg present.BroadcastMsg) tea.Cmd {
 	case strings.TrimSpace(msg.Line) != "":
 		return ui.Cmd(startMsg{msg.Targets, msg.Line})
 	}
+	tr, n := m.env.Lang, len(msg.Targets)
 	return ui.OpenOverlay(dialog.Prompt(dialog.PromptOptions{
-		Title: "Run in " + present.Plural(len(msg.Targets), "sandbox", "sandboxes"), Label: "$ ",
-		Placeholder: "a shell line; -e before it stops at the first failure",
+		Title: tr.N(n, "Run in %d sandbox", "Run in %d sandboxes", n), Label: "$ ",
+		Placeholder: tr.T("a shell line; -e before it stops at the first failure"),
 		History:     m.history,
-		Lines:       dialog.Plain(names(msg.Targets, 12)),
+		Lines:       dialog.Plain(names(msg.Targets, 12, tr)),
 		Check: func(text string) error {
 			if _, line := parse(text); line == "" {
-				return errors.New("type the command to run")
+				return lang.Errorf("type the command to run")
 			}
 			return nil
 		},
@@ -227,14 +230,14 @@ func (m *Manager) request(msg present.BroadcastMsg) tea.Cmd {
 }
 
 // names lists sandboxes in one line each, up to a number.
-func names(list []client.Sandbox, most int) string {
+func names(list []client.Sandbox, most int, tr *lang.Catalog) string {
 	var b strings.Builder
 	for i, s := range list {
 		if i == most {
-			fmt.Fprintf(&b, "and %d more", len(list)-i)
+			b.WriteString(tr.T("and %d more", len(list)-i))
 			break
 		}
-		fmt.Fprintf(&b, "%s  %s  %s\n", present.LongLabel(s), present.Clean(s.Provider), present.StateWord(s))
+		fmt.Fprintf(&b, "%s  %s  %s\n", present.LongLabel(s), present.Clean(s.Provider), tr.Word(present.StateWord(s)))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -266,11 +269,11 @@ func (m *Manager) start(msg startMsg) tea.Cmd {
 		p := m.opt.Providers.Get(sb.Provider)
 		switch {
 		case p == nil:
-			j.stage, j.why = skipped, "its provider is not configured"
+			j.stage, j.why = skipped, m.env.Lang.T("its provider is not configured")
 		case !p.Capabilities().Has(client.CapCommands):
 			j.stage, j.why = skipped, present.ErrorLine(p.Capabilities().Missing(p.Name(), client.CapCommands))
 		case !sb.Running():
-			j.stage, j.why = skipped, "it is "+present.StateWord(sb)
+			j.stage, j.why = skipped, m.env.Lang.T("it is %s", m.env.Lang.Word(present.StateWord(sb)))
 		}
 		r.jobs = append(r.jobs, j)
 	}
@@ -292,7 +295,7 @@ func (m *Manager) fill(r *run) tea.Cmd {
 			continue
 		}
 		if r.stopped {
-			j.stage, j.why = skipped, "stopped before it began"
+			j.stage, j.why = skipped, m.env.Lang.T("stopped before it began")
 			continue
 		}
 		if busy >= concurrency {
@@ -360,9 +363,9 @@ func (m *Manager) ended(msg endedMsg) tea.Cmd {
 	if _, failed := msg.run.counts(); failed > 0 {
 		level = ui.ToastError
 	}
-	cmds := []tea.Cmd{next, ui.Toast(level, msg.run.summary())}
+	cmds := []tea.Cmd{next, ui.Toast(level, msg.run.summary(m.env.Lang))}
 	if took := m.env.Now().Sub(msg.run.began); took >= worthACall {
-		cmds = append(cmds, ui.Cmd(ui.AttentionMsg{Kind: ui.AttentionDone, Text: msg.run.summary()}))
+		cmds = append(cmds, ui.Cmd(ui.AttentionMsg{Kind: ui.AttentionDone, Text: msg.run.summary(m.env.Lang)}))
 	}
 	return tea.Batch(cmds...)
 }
@@ -388,7 +391,7 @@ func (m *Manager) stop(r *run) tea.Cmd {
 }
 
 // summary words the result, e.g. "3 ok, 1 failed, 1 not run: pytest -q".
-func (r *run) summary() string {
+func (r *run) summary(tr *lang.Catalog) string {
 	var ok, failed, not int
 	for _, j := range r.jobs {
 		switch {
@@ -400,12 +403,12 @@ func (r *run) summary() string {
 			ok++
 		}
 	}
-	parts := []string{fmt.Sprintf("%d ok", ok)}
+	parts := []string{tr.T("%d ok", ok)}
 	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", failed))
+		parts = append(parts, tr.T("%d failed", failed))
 	}
 	if not > 0 {
-		parts = append(parts, fmt.Sprintf("%d not run", not))
+		parts = append(parts, tr.T("%d not run", not))
 	}
 	return strings.Join(parts, ", ") + ": " + present.CleanMax(r.line, 60)
 }

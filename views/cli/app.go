@@ -26,6 +26,8 @@ type Flags struct {
 	LogLevel  string
 	// NoTour leaves out the line for newcomers.
 	NoTour bool
+	// Lang is the language of the dashboard; "" is that of the configuration, else the locale's.
+	Lang string
 	// Plain is the dashboard that only appends lines, for screen readers.
 	Plain bool
 }
@@ -106,11 +108,19 @@ type App struct {
 	Checks func(ctx context.Context, f Flags) []Check
 	// Providers is nil where they cannot be managed.
 	Providers ProviderAdmin
-	Owner     present.Owner
-	Signals   func() (ch <-chan os.Signal, stop func())
-	LogLevel  func(level string) error
+	// Keys is nil where no account's keys can be managed, KeyStore where no key
+	// can be kept, Settings where there is no configuration file.
+	Keys     KeyAdmin
+	KeyStore KeyStore
+	Settings Settings
+	Owner    present.Owner
+	Signals  func() (ch <-chan os.Signal, stop func())
+	LogLevel func(level string) error
 	// Play shows a recording in the terminal at a speed until it is left.
 	Play func(ctx context.Context, f Flags, path string, rate float64) error
+	// ScrollBack shows what a shell has written in the terminal until it is left,
+	// and returns what is on the clipboard of the shells then. nil does nothing.
+	ScrollBack func(ctx context.Context, f Flags, b ScrollBack) (clip string, err error)
 	// Recordings is the folder of recorded shells, "" if there is none.
 	Recordings string
 	// Leader begins the second keys of attach, such as ctrl+a; it is asked when
@@ -120,6 +130,8 @@ type App struct {
 	Templates TemplateTools
 	// Rules are the thresholds of the configuration for strays; may be nil.
 	Rules func() present.StrayRules
+	// Rates are the prices of the configuration; may be nil.
+	Rates func() present.Rates
 	// Protected tells whether the user set a sandbox apart on this machine; may be nil.
 	Protected func(present.Key) bool
 	// Defaults lets the configuration add to the flags before a command runs; may be nil.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,7 +16,6 @@ import (
 
 	"abxdash/client"
 	"abxdash/ui/attach"
-	"abxdash/ui/record"
 	"abxdash/ui/term"
 	"abxdash/views/present"
 )
@@ -39,7 +38,9 @@ that you left running there is joined again; --new starts another one, --shell
 joins or starts the one of that name.
 
 ctrl+] d detaches and leaves it running. After ctrl+] also: n, p next and
-previous shell, c a new one, t extends the remaining time, twice sends ctrl+].`,
+previous shell, c a new one, t extends the remaining time, r records (R what is
+typed too), [ scrolls back, searches and copies, ] pastes, ? lists the keys,
+twice sends ctrl+].`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return own(argCount(1, -1, "attach needs a sandbox")(cmd, args))
 		},
@@ -71,19 +72,33 @@ type attacher struct {
 	in, out  *os.File
 	leader   attach.Leader
 	expiry   *present.Expiry
-	file     *record.File
-	// proc and live are what is on the terminal now.
+	tape     *tape
+	// shells are those that were shown, and at is the one that is shown now.
+	shells []*attached
+	at     *attached
+	calls  chan func() *term.Session
+	// under counts what keys have under way.
+	under sync.WaitGroup
+	// note is the last thing to tell in the title, and noteAt when it was told.
+	note   string
+	noteAt time.Time
+	// clip is what was copied last.
+	clip string
+}
+
+// attached is one shell with its terminal.
+type attached struct {
 	proc client.Process
 	live *term.Session
-	// shell is its name, "" for a command.
-	shell string
+	// name is the shell's, "" for a command.
+	name string
 }
 
 func (c *cli) attach(ctx context.Context, name string, argv []string, f attachFlags) error {
 	if err := c.writable("attach"); err != nil {
 		return err
 	}
-	a := &attacher{c: c, leader: attach.DefaultLeader()}
+	a := &attacher{c: c, leader: attach.DefaultLeader(), tape: &tape{}, calls: make(chan func() *term.Session, maxCalls)}
 	var inOK, outOK bool
 	a.in, inOK = c.In.(*os.File)
 	a.out, outOK = c.Out.(*os.File)
@@ -106,76 +121,86 @@ func (c *cli) attach(ctx context.Context, name string, argv []string, f attachFl
 	if err := unsupported(a.provider, client.CapPTY); err != nil {
 		return err
 	}
-	if a.proc, err = a.begin(ctx, argv, f); err != nil {
+	first, err := a.begin(ctx, argv, f)
+	if err != nil {
 		return err
 	}
-	if err := a.record(ctx, f.record); err != nil {
-		_ = a.proc.Close() // detaching has no failure to act on
-		return err
+	if f.record != "" {
+		if err := a.record(ctx, f.record, false); err != nil {
+			_ = first.proc.Close() // detaching has no failure to act on
+			return err
+		}
 	}
 	a.expiry = present.FollowExpiry(ctx, a.provider, a.sb, c.Now, "")
 	defer a.expiry.Stop()
-	err = a.run(ctx)
-	if a.file != nil {
-		if e := a.file.Close(); e != nil {
-			c.complain(e)
-		} else {
-			c.say("recorded %s", present.Clean(a.file.Path()))
-		}
+	err = a.run(ctx, first)
+	if path, e := a.tape.stop(); e != nil {
+		c.complain(e)
+	} else if path != "" {
+		c.say("recorded %s", present.Clean(path))
 	}
 	return err
 }
 
-// run shows one shell after the other until they are left.
-func (a *attacher) run(ctx context.Context) error {
+// run shows shells until they are left.
+func (a *attacher) run(ctx context.Context, first *attached) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		a.under.Wait()
+		for len(a.calls) > 0 {
+			(<-a.calls)() // a shell that came too late is closed with the others
+		}
+		for _, x := range a.shells {
+			_ = x.live.Close() // detaching has no failure to act on
+		}
+	}()
+	a.open(first)
 	for {
-		size := terminalSize(a.out)
-		o := term.SessionOptions{}
-		if a.file != nil {
-			o.OnOutput, o.OnResize = a.file.Output, a.file.Resize
-		}
-		a.live = term.NewSession(stream{a.proc}, size.Cols, size.Rows, o)
-		res := attach.Run(ctx, a.live, attach.Options{
-			In: a.in, Out: a.out, Leader: a.leader, Keys: "npc", Status: a.status, Alert: a.expiry.Alert,
-			Handle: func(key rune) bool {
-				if key == 't' {
-					a.expiry.Extend()
-				}
-				return key == 't'
-			},
+		res := attach.Run(ctx, a.at.live, attach.Options{
+			In: a.in, Out: a.out, Leader: a.leader, Keys: "[?", Hint: "d detach · n next · p prev · c new · [ scroll · t extend · ? keys",
+			Status: a.status, Alert: a.expiry.Alert, Handle: func(key rune) attach.Verdict { return a.key(ctx, key) }, Calls: a.calls,
 		})
-		err := a.ended(res)
 		if res.Reason != attach.Detached || res.Key == 'd' {
-			_ = a.live.Close() // detaching has no failure to act on
+			return a.ended(res)
+		}
+		if err := a.scrollBack(ctx, res.Key == '?'); err != nil {
 			return err
 		}
-		next, err := a.other(ctx, res.Key)
-		_ = a.live.Close()
-		if err != nil {
-			return err
-		}
-		a.proc = next
 	}
+}
+
+// open gives a process its terminal and makes it the one that is shown.
+func (a *attacher) open(x *attached) {
+	size, own := terminalSize(a.out), a.tape.of()
+	x.live = term.NewSession(stream{x.proc}, size.Cols, size.Rows, term.SessionOptions{OnOutput: own.output, OnInput: own.input, OnResize: own.resize})
+	own.is(x.live)
+	a.shells = append(a.shells, x)
+	a.show(x)
+}
+
+// show makes x the one that is shown, and recorded.
+func (a *attacher) show(x *attached) {
+	a.at = x
+	a.tape.show(x.live)
 }
 
 func (a *attacher) status() string {
 	text := a.expiry.Status()
-	if a.shell != "" {
-		text = "[" + present.Clean(a.shell) + "] " + text
+	if a.at.name != "" {
+		text = "[" + present.Clean(a.at.name) + "] " + text
 	}
-	if a.file == nil {
-		return text
+	if mark := a.tape.mark(); mark != "" {
+		text = mark + " " + text
 	}
-	d := a.file.Elapsed().Truncate(time.Second)
-	text = fmt.Sprintf("● rec %02d:%02d %s", int(d.Minutes()), int(d.Seconds())%60, text)
-	if a.file.Err() != nil {
-		text = "RECORDING STOPPED " + text
+	if a.note != "" && a.c.Now().Sub(a.noteAt) < noteTime {
+		text += " (" + a.note + ")"
 	}
 	return text
 }
 
 // begin finds or starts what is asked for.
-func (a *attacher) begin(ctx context.Context, argv []string, f attachFlags) (client.Process, error) {
+func (a *attacher) begin(ctx context.Context, argv []string, f attachFlags) (*attached, error) {
 	switch {
 	case f.pid > 0:
 		return a.join(ctx, present.FoundShell{PID: f.pid})
@@ -184,25 +209,25 @@ func (a *attacher) begin(ctx context.Context, argv []string, f attachFlags) (cli
 	case f.fresh:
 		return a.start(ctx, nil, "")
 	}
-	own := a.shells(ctx)
+	own := a.found(ctx)
 	for _, s := range slices.Backward(own) {
 		if f.shell != "" && s.Name != f.shell {
 			continue
 		}
-		proc, err := a.join(ctx, s)
+		x, err := a.join(ctx, s)
 		if errors.Is(err, client.ErrNotFound) {
 			continue // it has ended meanwhile
 		}
 		if err == nil {
 			a.c.say("back in shell %s (pid %d); --new starts another one", s.Name, s.PID)
 		}
-		return proc, err
+		return x, err
 	}
 	return a.start(ctx, nil, f.shell)
 }
 
-// shells are those of this user that run in the sandbox; none where that cannot be known.
-func (a *attacher) shells(ctx context.Context) []present.FoundShell {
+// found are those of this user that run in the sandbox; none where that cannot be known.
+func (a *attacher) found(ctx context.Context) []present.FoundShell {
 	if !a.provider.Capabilities().Has(client.CapReconnect) {
 		return nil
 	}
@@ -215,24 +240,23 @@ func (a *attacher) shells(ctx context.Context) []present.FoundShell {
 	return present.OwnShells(a.c.Owner, ps)
 }
 
-func (a *attacher) join(ctx context.Context, s present.FoundShell) (client.Process, error) {
+func (a *attacher) join(ctx context.Context, s present.FoundShell) (*attached, error) {
 	ctx, cancel := a.c.call(ctx)
 	defer cancel()
 	proc, err := a.provider.Commands().Attach(ctx, a.sb.ID, s.PID)
 	if err != nil {
 		return nil, err
 	}
-	a.shell = s.Name
 	// A program draws itself again when its size changes; what it wrote before is not sent again.
 	size := terminalSize(a.out)
 	_ = proc.Resize(ctx, client.Size{Cols: size.Cols, Rows: max(size.Rows-1, 1)})
-	return proc, nil
+	return &attached{proc: proc, name: s.Name}, nil
 }
 
 // start starts a command, or a shell under a name, the first free number if it is "".
-func (a *attacher) start(ctx context.Context, argv []string, name string) (client.Process, error) {
+func (a *attacher) start(ctx context.Context, argv []string, name string) (*attached, error) {
 	if name == "" && len(argv) == 0 {
-		own := a.shells(ctx)
+		own := a.found(ctx)
 		for n := 1; name == ""; n++ {
 			if text := strconv.Itoa(n); !slices.ContainsFunc(own, func(s present.FoundShell) bool { return s.Name == text }) {
 				name = text
@@ -244,41 +268,13 @@ func (a *attacher) start(ctx context.Context, argv []string, name string) (clien
 		cmd = client.InteractiveShell(terminalSize(a.out))
 		cmd.Argv = argv
 	}
-	a.shell = name
 	ctx, cancel := a.c.call(ctx)
 	defer cancel()
-	return a.provider.Commands().Start(ctx, a.sb.ID, cmd)
-}
-
-// other is the shell that a key asks for: the next, the previous, or a new one.
-func (a *attacher) other(ctx context.Context, key rune) (client.Process, error) {
-	own := a.shells(ctx)
-	if key == 'c' || len(own) == 0 {
-		return a.start(ctx, nil, "")
-	}
-	at := slices.IndexFunc(own, func(s present.FoundShell) bool { return s.PID == a.proc.PID() })
-	step := 1
-	if key == 'p' {
-		step = -1
-	}
-	return a.join(ctx, own[((at+step)%len(own)+len(own))%len(own)])
-}
-
-// record begins a recording before anything is shown.
-func (a *attacher) record(ctx context.Context, path string) error {
-	if path == "" {
-		return nil
-	}
-	secrets, err := present.EnvSecrets(ctx, a.provider, a.sb.ID)
+	proc, err := a.provider.Commands().Start(ctx, a.sb.ID, cmd)
 	if err != nil {
-		return fmt.Errorf("not recording, because the secrets to mask cannot be read: %w", err)
+		return nil, err
 	}
-	if filepath.Ext(path) == "" {
-		path += record.Extension
-	}
-	size := terminalSize(a.out)
-	a.file, err = record.Create(path, record.Header{Width: size.Cols, Height: size.Rows, Title: present.Label(a.sb)}, record.Options{Secrets: secrets})
-	return err
+	return &attached{proc: proc, name: name}, nil
 }
 
 func terminalSize(f *os.File) client.Size {
@@ -291,13 +287,13 @@ func terminalSize(f *os.File) client.Size {
 
 // ended words why the terminal is the user's again.
 func (a *attacher) ended(res attach.Result) error {
-	again := fmt.Sprintf("abxdash attach %s --pid %d", present.Clean(present.KeyOf(a.sb).String()), a.proc.PID())
+	again := fmt.Sprintf("abxdash attach %s --pid %d", present.Clean(present.KeyOf(a.sb).String()), a.at.proc.PID())
 	switch res.Reason {
 	case attach.Ended:
-		if end := a.live.End(); end != nil && end.Err != nil {
+		if end := a.at.live.End(); end != nil && end.Err != nil {
 			return end.Err
 		}
-		if code := a.proc.Exit().ShellCode(); code != 0 {
+		if code := a.at.proc.Exit().ShellCode(); code != 0 {
 			return &exitError{code: code}
 		}
 		return nil

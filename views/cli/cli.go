@@ -172,6 +172,7 @@ n); when they fail themselves it is 125.`,
 	f.BoolVar(&c.flags.NoColor, "no-color", false, "no colours")
 	f.BoolVar(&c.flags.ReadOnly, "read-only", false, "refuse everything that changes something")
 	f.BoolVar(&c.flags.PartialOK, "partial-ok", false, "succeed although some providers failed")
+	f.StringVar(&c.flags.Lang, "lang", "", "language of the dashboard: en or zh; else the locale's")
 	f.StringVar(&c.flags.LogLevel, "log-level", "", "level of the log file: debug, info, warn, error")
 	root.Flags().BoolVar(&c.flags.NoTour, "no-tour", false, "leave out the line for newcomers")
 	root.Flags().BoolVar(&c.flags.Plain, "plain", false, "append lines only, for screen readers")
@@ -186,6 +187,7 @@ n); when they fail themselves it is 125.`,
 		c.tryCmd(), c.lsCmd(), c.createCmd(), c.infoCmd(), c.execCmd(), c.attachCmd(), c.recordCmd(), c.cpCmd(), c.killCmd(),
 		c.templateCmd(), c.localCmd(), c.doctorCmd(), c.versionCmd(),
 	)
+	root.AddCommand(c.programCmd(), c.codeCmd(), c.filesCmd(), c.psCmd(), c.signalCmd())
 	root.AddCommand(c.watchCmd())
 	root.AddCommand(c.sandboxCmds()...)
 	if c.Providers != nil {
@@ -194,6 +196,11 @@ n); when they fail themselves it is 125.`,
 	if c.Demo != nil {
 		root.AddCommand(c.demoCmd())
 	}
+	if c.Settings != nil {
+		root.AddCommand(c.configCmd())
+	}
+	root.AddCommand(c.keysCmd(), c.mcpCmd())
+	c.completions(root)
 	return root
 }
 
@@ -204,9 +211,19 @@ func rootArgs(cmd *cobra.Command, args []string) error {
 	e := client.Usagef("run command", "there is no command %q", client.OneLine(args[0], 40))
 	e.Hint = "see: abxdash --help"
 	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		e.Hint = "did you mean: abxdash " + s[0]
+		e.Hint = "did you mean: abxdash " + likeliest(args[0], s)
 	}
 	return e
+}
+
+// likeliest is the first suggestion that begins like what was typed, else the first.
+func likeliest(typed string, suggestions []string) string {
+	for _, s := range suggestions {
+		if strings.HasPrefix(typed, s) || strings.HasPrefix(s, typed) {
+			return s
+		}
+	}
+	return suggestions[0]
 }
 
 // prepare checks the global flags before any command runs.
@@ -253,9 +270,10 @@ func (c *cli) run(f func(ctx context.Context, args []string) error) func(*cobra.
 		defer cancel(nil)
 		ch, stop := c.Signals()
 		defer stop()
-		done := make(chan struct{})
-		defer close(done)
+		done, waited := make(chan struct{}), make(chan struct{})
+		defer func() { close(done); <-waited }() // a signal after the end is the next one's
 		go func() {
+			defer close(waited)
 			select {
 			case sig := <-ch:
 				cancel(signalError{sig})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -41,13 +42,39 @@ type bench struct {
 	// recordings and play stand for what the program brings along.
 	recordings string
 	play       func(ctx context.Context, f cli.Flags, path string, rate float64) error
+	keys       cli.KeyAdmin
+	store      cli.KeyStore
+	settings   cli.Settings
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	p := fake.New(fake.Options{Now: func() time.Time { return noon }})
+	var p *fake.Provider
+	p = fake.New(fake.Options{Now: func() time.Time { return noon }, Programs: map[string]fake.Program{
+		"chmod": func(context.Context, fake.IO) int { return 0 },
+		// job stands for what runs a program: it leaves a result and fails.
+		"job": func(ctx context.Context, io fake.IO) int { return job(ctx, p, io) },
+	}})
 	t.Cleanup(p.Close)
 	return &bench{t: t, p: p, providers: present.Providers{p}, in: strings.NewReader(""), signals: make(chan os.Signal, 4)}
+}
+
+// job says its arguments and its input, writes the file result, and gives 3.
+func job(ctx context.Context, p *fake.Provider, x fake.IO) int {
+	in, err := io.ReadAll(x.Stdin)
+	if err == nil {
+		_, err = fmt.Fprintf(x.Stdout, "got %q\n%s", x.Args[1:], in)
+	}
+	if err == nil {
+		_, err = io.WriteString(x.Stderr, "e\n")
+	}
+	if err == nil {
+		_, err = p.Put(ctx, x.Sandbox(), "result", strings.NewReader("r\n"), 2)
+	}
+	if err != nil {
+		return 1
+	}
+	return 3
 }
 
 // run runs one command and returns its code and what it wrote.
@@ -58,8 +85,18 @@ func (b *bench) run(args ...string) (code int, stdout, stderr string) {
 	if b.out != nil {
 		w = b.out
 	}
+	app := b.app(w, &errs)
+	code = cli.Run(b.t.Context(), app, args)
+	if strings.ContainsRune(out.String()+errs.String(), '\x1b') {
+		b.t.Errorf("%q wrote an escape sequence", args)
+	}
+	return code, out.String(), errs.String()
+}
+
+// app is the program over the fakes.
+func (b *bench) app(out, errs io.Writer) *cli.App {
 	app := &cli.App{
-		Version: "1.2.3", In: b.in, Out: w, Err: &errs,
+		Version: "1.2.3", In: b.in, Out: out, Err: errs,
 		IsTerminal: func(any) bool { return b.terminal },
 		Now:        func() time.Time { return noon },
 		Owner:      present.Owner{User: "ada", Host: "desk"},
@@ -71,15 +108,12 @@ func (b *bench) run(args ...string) (code int, stdout, stderr string) {
 		Dashboard: func(context.Context, cli.Flags) error { b.dashboard++; return nil },
 		Checks:    func(context.Context, cli.Flags) []cli.Check { return nil },
 		Play:      b.play, Recordings: b.recordings,
+		Keys: b.keys, KeyStore: b.store, Settings: b.settings,
 	}
 	if b.local != nil {
 		app.Local = func(cli.Flags) (cli.Local, error) { return b.local, nil }
 	}
-	code = cli.Run(b.t.Context(), app, args)
-	if strings.ContainsRune(out.String()+errs.String(), '\x1b') {
-		b.t.Errorf("%q wrote an escape sequence", args)
-	}
-	return code, out.String(), errs.String()
+	return app
 }
 
 // ok runs a command that must succeed and returns its standard output.

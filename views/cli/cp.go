@@ -21,15 +21,27 @@ import (
 const copyBuffer = 1 << 20
 
 func (c *cli) cpCmd() *cobra.Command {
-	return &cobra.Command{
+	var tree treeFlags
+	cmd := &cobra.Command{
 		Use: "cp SANDBOX:PATH LOCAL | cp LOCAL SANDBOX:PATH", Aliases: []string{"upload", "download"},
-		Short: "Copy a file out of or into a sandbox",
-		Long: `cp copies one file. Inside a sandbox a path is absolute or starts at the home. A
-local - is standard input or output. A download appears under its name only when
-it is complete, and keeps its permission bits.`,
+		Short: "Copy a file or folder out of or into a sandbox",
+		Long: `cp copies one file, or with -r a folder with all that is in it. Inside a sandbox a
+path is absolute or starts at the home. A local - is standard input or output. A
+file appears under its name only when it is complete, and keeps its permission
+bits; times are not kept.
+
+With -r four files move at once, each is compared by checksum where the sandbox
+can compute one, links are left out, and what was left out is listed. A folder
+that exists gets the copied one as a part of it.`,
 		Args: argCount(2, 2, "cp needs a source and a target, one of them SANDBOX:PATH"),
-		RunE: c.run(func(ctx context.Context, args []string) error { return c.copy(ctx, args[0], args[1]) }),
+		RunE: c.run(func(ctx context.Context, args []string) error { return c.copy(ctx, tree, args[0], args[1]) }),
 	}
+	f := cmd.Flags()
+	f.BoolVarP(&tree.recursive, "recursive", "r", false, "copy folders")
+	f.BoolVar(&tree.noClobber, "no-clobber", false, "with -r: leave files that exist as they are")
+	f.BoolVar(&tree.resume, "resume", false, "with -r: take up what a broken copy left")
+	f.BoolVar(&tree.noChecksum, "no-checksum", false, "with -r: do not compare checksums")
+	return cmd
 }
 
 // remotePath splits SANDBOX:PATH. A path that exists here, begins with . or / or
@@ -42,13 +54,16 @@ func remotePath(arg string) (name, file string, ok bool) {
 	return name, file, true
 }
 
-func (c *cli) copy(ctx context.Context, from, to string) error {
+func (c *cli) copy(ctx context.Context, tree treeFlags, from, to string) error {
 	srcName, srcFile, srcRemote := remotePath(from)
 	dstName, dstFile, dstRemote := remotePath(to)
 	if srcRemote == dstRemote {
 		e := client.Usagef("cp", "exactly one of source and target must be SANDBOX:PATH")
 		e.Hint = "a local path with a colon can be written as ./PATH"
 		return e
+	}
+	if !tree.recursive && (tree.noClobber || tree.resume || tree.noChecksum) {
+		return client.Usagef("cp", "--no-clobber, --resume and --no-checksum go with -r")
 	}
 	if dstRemote {
 		if err := c.writable("cp"); err != nil {
@@ -65,11 +80,17 @@ func (c *cli) copy(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
+		if tree.recursive && to != "-" {
+			return c.copyTree(ctx, tree, false, sb, p, srcFile, to)
+		}
 		return c.download(ctx, p.Files(), sb.ID, srcFile, to)
 	}
 	sb, p, err := c.find(ctx, s, dstName)
 	if err != nil {
 		return err
+	}
+	if tree.recursive && from != "-" {
+		return c.copyTree(ctx, tree, true, sb, p, dstFile, from)
 	}
 	return c.upload(ctx, p.Files(), sb, from, dstFile)
 }
@@ -84,7 +105,7 @@ func (c *cli) download(ctx context.Context, files client.Files, id client.ID, re
 		return err
 	}
 	if entry.Type != client.FileRegular {
-		return fileError("copy out", "%s is %s; only files can be copied", present.Clean(entry.Path), kindWord(entry.Type))
+		return notCopied("copy out", entry.Path, kindWord(entry.Type), entry.Type == client.FileDir)
 	}
 	r, err := files.Open(ctx, id, remote)
 	if err != nil {
@@ -209,7 +230,7 @@ func (c *cli) source(local string) (name string, r io.ReadCloser, size int64, er
 		if info.IsDir() {
 			what = "a folder"
 		}
-		return "", nil, 0, fileError("copy in", "%s is %s; only files can be copied", present.Clean(local), what)
+		return "", nil, 0, notCopied("copy in", local, what, info.IsDir())
 	}
 	f, err := os.Open(local)
 	if err != nil {
@@ -236,6 +257,15 @@ func (c *cli) remoteTarget(ctx context.Context, files client.Files, id client.ID
 		return "", fileError("copy in", "standard input has no name; give the target's")
 	}
 	return path.Join(remote, name), nil
+}
+
+// notCopied refuses what is no file, and names -r for a folder.
+func notCopied(op, name, what string, folder bool) error {
+	e := &client.Error{Op: op, Code: client.CodeFiles, Message: fmt.Sprintf("%s is %s; only files can be copied", present.Clean(name), what)}
+	if folder {
+		e.Message, e.Hint = fmt.Sprintf("%s is %s", present.Clean(name), what), "copy it with all that is in it: abxdash cp -r"
+	}
+	return e
 }
 
 func kindWord(t client.FileType) string {

@@ -62,7 +62,7 @@ func TestCpOut(t *testing.T) {
 		says string
 	}{
 		"missing":      {[]string{"web:none", dir}, 4, "none"},
-		"directory":    {[]string{"web:dir", dir}, 1, "only files"},
+		"directory":    {[]string{"web:dir", dir}, 1, "cp -r"},
 		"no folder":    {[]string{"web:dir/a.txt", filepath.Join(dir, "none") + "/"}, 1, "no folder"},
 		"deep":         {[]string{"web:dir/a.txt", filepath.Join(dir, "x", "y")}, 4, "no such file"},
 		"two remote":   {[]string{"web:a", "web:b"}, 2, "exactly one"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func (c *cli) createCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			internet, err := onOff(net)
+			internet, rules, err := networkFlag(net)
 			if err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ func (c *cli) createCmd() *cobra.Command {
 				return client.Usagef("create sandbox", "--lifetime must be positive")
 			}
 			return c.create(ctx, client.CreateSpec{
-				Template: template, Lifetime: lifetime, Env: envs, Internet: internet, Folders: folders.list,
+				Template: template, Lifetime: lifetime, Env: envs, Internet: internet, Network: rules, Folders: folders.list,
 				Metadata: c.Owner.Tags("cli", name, meta),
 			})
 		}),
@@ -51,14 +52,40 @@ func (c *cli) createCmd() *cobra.Command {
 	f.DurationVar(&lifetime, "lifetime", 0, "how long it lives, such as 30m (default 1h local, 5m remote)")
 	f.StringArrayVarP(&env, "env", "e", nil, "environment variable KEY=VALUE; may be repeated")
 	f.StringArrayVarP(&metadata, "metadata", "m", nil, "metadata KEY=VALUE; may be repeated")
-	f.StringVar(&net, "net", "", "on or off: internet access (default is the provider's; local is off)")
+	f.StringVar(&net, "net", "", "network: on, off, or allow=HOST,… for nothing but these (default is the provider's; local is off)")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "timeout" {
+		switch name {
+		case "timeout":
 			name = "lifetime"
+		case "network":
+			name = "net"
 		}
 		return pflag.NormalizedName(name)
 	})
 	return cmd
+}
+
+// networkFlag reads --net. `host` is on: for local sandboxes that is this machine's
+// own network. With a list of hosts all else is denied.
+func networkFlag(text string) (internet *bool, rules *client.Network, err error) {
+	on := true
+	if list, ok := strings.CutPrefix(text, "allow="); ok {
+		rules = &client.Network{DenyOut: []string{"0.0.0.0/0"}}
+		for host := range strings.SplitSeq(list, ",") {
+			if host = strings.TrimSpace(host); host != "" {
+				rules.AllowOut = append(rules.AllowOut, host)
+			}
+		}
+		if len(rules.AllowOut) == 0 {
+			return nil, nil, client.Usagef("read the flags", "--net allow= names no host")
+		}
+		return &on, rules, nil
+	}
+	if text == "host" {
+		return &on, nil, nil
+	}
+	internet, err = onOff(text)
+	return internet, nil, err
 }
 
 func onOff(text string) (*bool, error) {
@@ -70,7 +97,7 @@ func onOff(text string) (*bool, error) {
 		v = true
 	case "off":
 	default:
-		return nil, client.Usagef("read the flags", "--net is on or off")
+		return nil, client.Usagef("read the flags", "--net is on or off, or with create allow=HOST,…")
 	}
 	return &v, nil
 }

@@ -103,7 +103,26 @@ func (c *cli) exec(ctx context.Context, name string, cmd client.Command) error {
 		return err
 	}
 	defer func() { _ = proc.Close() }() // detaching has no failure to act on
-	return c.pass(ctx, proc, cmd, sigs)
+	heard := &heardProcess{Process: proc}
+	err = c.pass(ctx, heard, cmd, sigs)
+	if h := client.SilenceHint(p); h != "" && heard.ended && !heard.any {
+		c.say("hint: %s", present.Clean(h))
+	}
+	return err
+}
+
+// heardProcess knows whether a command wrote anything until it ended.
+type heardProcess struct {
+	client.Process
+	any, ended bool
+}
+
+// Next implements [client.Process].
+func (h *heardProcess) Next() (client.Frame, error) {
+	f, err := h.Process.Next()
+	h.any = h.any || len(f.Data) > 0
+	h.ended = h.ended || errors.Is(err, io.EOF)
+	return f, err
 }
 
 // pass moves input, output and signals until the command has ended.

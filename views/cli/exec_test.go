@@ -14,6 +14,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/client/fake"
+	"abxdash/views/present"
 )
 
 // CMD-01, CMD-02, CMD-03, CMD-06, CMD-07: the command's own code passes through, our own failures are 125.
@@ -284,5 +285,34 @@ func TestExecOutputIsExact(t *testing.T) {
 	}
 	if want := append(make([]byte, 3000000), "a\x1b[2Jb"...); !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("%d bytes, want %d", got.Len(), len(want))
+	}
+}
+
+// losing is a provider that is known to lose output.
+type losing struct{ *fake.Provider }
+
+func (losing) SilenceHint() string { return "some get lost" }
+
+// Nothing written is told where it may have been lost, and only there.
+func TestExecSilence(t *testing.T) {
+	b := newBench(t)
+	b.add(rows()[0])
+	if _, _, errs := b.run("exec", "web", "--", "true"); errs != "" {
+		t.Errorf("surplus words: %q", errs)
+	}
+	b.providers = present.Providers{losing{b.p}}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--", "true"}, "hint: some get lost\n"},
+		{[]string{"--", "false"}, "hint: some get lost\n"},
+		{[]string{"-q", "--", "true"}, ""},
+		{[]string{"--", "echo", "hi"}, ""},
+		{[]string{"--", "sh", "-c", "echo hi >&2"}, "hi\n"},
+	} {
+		if _, _, errs := b.run(append([]string{"exec", "web"}, c.args...)...); errs != c.want {
+			t.Errorf("%q: %q", c.args, errs)
+		}
 	}
 }

@@ -118,11 +118,11 @@ func (c *cli) localStop(ctx context.Context, _ []string) error {
 	}
 	err = l.Stop(ctx, c.flags.Yes)
 	if errors.Is(err, client.ErrConflict) && !c.flags.Yes && c.IsTerminal(c.In) && c.IsTerminal(c.Err) {
-		st, serr := l.Status(ctx)
+		what, serr := c.stopQuestion(ctx, l, err)
 		if serr != nil {
 			return serr
 		}
-		if err := c.confirm(ctx, "local stop", "It holds "+present.Plural(st.Sandboxes, "sandbox", "sandboxes")+". End them all?"); err != nil {
+		if err := c.confirm(ctx, "local stop", what+". End them all?"); err != nil {
 			return err
 		}
 		err = l.Stop(ctx, true)
@@ -132,4 +132,15 @@ func (c *cli) localStop(ctx context.Context, _ []string) error {
 	}
 	c.say("the local server is stopped")
 	return nil
+}
+
+// stopQuestion says what a stop would end: in the words of the refusal, which name
+// the sandboxes, else by their number.
+func (c *cli) stopQuestion(ctx context.Context, l Local, refusal error) (string, error) {
+	var ce *client.Error
+	if errors.As(refusal, &ce) && ce.Message != "" {
+		return present.Clean(ce.Message), nil
+	}
+	st, err := l.Status(ctx)
+	return "It holds " + present.Plural(st.Sandboxes, "sandbox", "sandboxes"), err
 }

@@ -97,8 +97,12 @@ func (c *cli) list(ctx context.Context, q client.Query, match present.Filter) er
 func (c *cli) rows(page client.Page, match present.Filter) []present.Row {
 	now := present.NewClock(page.ServerTime, c.Now()).At(c.Now())
 	var out []present.Row
+	var rates present.Rates
+	if c.Rates != nil {
+		rates = c.Rates()
+	}
 	for _, s := range page.Sandboxes {
-		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive, Rules: c.rules()})}
+		r := present.Row{Sandbox: s, Now: now, Owner: c.Owner, Rates: rates, Stray: present.StrayReasons(s, present.StrayInfo{Now: now, Host: c.Owner.Host, Alive: c.Alive, Rules: c.rules()})}
 		fr := present.NewFilterRow(r)
 		if match.Match(&fr) {
 			out = append(out, r)
@@ -132,7 +136,12 @@ func (c *cli) printRows(rows []present.Row) error {
 	columns = append(columns, present.ColumnsByKey("provider", "template", "state")...)
 	columns = append(columns,
 		present.Column{Key: "isolation", Title: "ISOLATION", Value: func(r present.Row) string { return present.Clean(string(r.Sandbox.Isolation)) }})
-	columns = append(columns, present.ColumnsByKey("age", "ttl", "owner", "stray")...)
+	columns = append(columns, present.ColumnsByKey("age", "ttl")...)
+	if priced(rows) {
+		columns = append(columns, present.ColumnsByKey("cost")...)
+		c.say("note: $/H is an %s", rows[0].Rates.Label())
+	}
+	columns = append(columns, present.ColumnsByKey("owner", "stray")...)
 	table := [][]string{{}}
 	right := make([]bool, len(columns))
 	for i, col := range columns {
@@ -147,6 +156,14 @@ func (c *cli) printRows(rows []present.Row) error {
 		table = append(table, line)
 	}
 	return printTable(c.Out, right, table)
+}
+
+// priced reports whether something is known to cost anything.
+func priced(rows []present.Row) bool {
+	return slices.ContainsFunc(rows, func(r present.Row) bool {
+		h, ok := r.Rates.Hourly(r.Sandbox)
+		return ok && h > 0
+	})
 }
 
 func (c *cli) infoCmd() *cobra.Command {

@@ -159,25 +159,34 @@ func parsePort(text string) (int, error) {
 	return int(n), nil
 }
 
+// portURL is the address of a port; name is how the user called the sandbox.
+func portURL(p client.Provider, sb client.Sandbox, name string, port int) (string, error) {
+	urls, err := offered[client.Ports](p, client.CapPorts)
+	var u string
+	if err == nil {
+		u, err = urls.PortURL(sb.ID, port)
+	}
+	if err == nil {
+		return u, nil
+	}
+	if _, ok := client.Find[client.PortDialer](p); ok {
+		return "", &client.Error{
+			Op: "port URL", Provider: p.Name(), Code: client.CodeUnsupported, Kind: client.ErrUnsupported,
+			Message: "ports of this provider have no address of their own",
+			Hint:    fmt.Sprintf("abxdash forward %s %d", present.Clean(name), port),
+		}
+	}
+	return "", err
+}
+
 func (c *cli) url(ctx context.Context, name string, port int) error {
 	sb, p, done, err := c.one(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	urls, err := offered[client.Ports](p, client.CapPorts)
-	var u string
-	if err == nil {
-		u, err = urls.PortURL(sb.ID, port)
-	}
+	u, err := portURL(p, sb, name, port)
 	if err != nil {
-		if _, ok := client.Find[client.PortDialer](p); ok {
-			return &client.Error{
-				Op: "port URL", Provider: p.Name(), Code: client.CodeUnsupported, Kind: client.ErrUnsupported,
-				Message: "ports of this provider have no address of their own",
-				Hint:    fmt.Sprintf("abxdash forward %s %d", present.Clean(name), port),
-			}
-		}
 		return err
 	}
 	if c.flags.JSON {

@@ -17,6 +17,9 @@ import (
 type TemplateTools struct {
 	// Setting looks up a setting: process environment, then ./.env. nil is none.
 	Setting func(name string) string
+	// Base is the base image that a plug-in's profile names, "" for the usual
+	// one; nil is none.
+	Base func(provider string) string
 	// Engine makes the client of the Docker engine; nil is none.
 	Engine func() (deploy.Engine, error)
 	// Native makes the native API of Express with an access key pair. Without a
@@ -48,14 +51,14 @@ provider makes sandboxes. --provider names the provider it is written for; the
 default is alicloud-express, whatever provider create uses.`,
 		Args: argCount(0, 0, "template needs one of its commands"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			e := client.Usagef("template", "which one? init, lint, check, build, deploy, ls, info, rm, tags, rollback")
+			e := client.Usagef("template", "which one? init, lint, check, build, deploy, ls, info, rm, tags, rollback, serve")
 			e.Hint = "see: abxdash template --help"
 			return e
 		},
 	}
 	cmd.AddCommand(
 		c.templateInitCmd(), c.templateLintCmd(), c.templateCheckCmd(), c.templateBuildCmd(), c.templateDeployCmd(),
-		c.templateLsCmd(), c.templateInfoCmd(), c.templateRmCmd(), c.templateTagsCmd(), c.templateRollbackCmd(),
+		c.templateLsCmd(), c.templateInfoCmd(), c.templateRmCmd(), c.templateTagsCmd(), c.templateRollbackCmd(), c.templateServeCmd(),
 	)
 	return cmd
 }
@@ -73,7 +76,11 @@ func (c *cli) templateTarget(region string) templates.Target {
 	if region == "" {
 		region = c.setting("ABX_SANDBOX_REGION")
 	}
-	return templates.NewTarget(c.flags.Provider, region, c.setting)
+	t := templates.NewTarget(c.flags.Provider, region, c.setting)
+	if c.Templates.Base != nil {
+		t.Base = c.Templates.Base(t.Provider)
+	}
+	return t
 }
 
 // printProblems lists problems, each with the line it is about.

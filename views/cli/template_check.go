@@ -18,6 +18,7 @@ func (c *cli) templateCheckCmd() *cobra.Command {
 		args, env []string
 		noCalls   bool
 		watch     bool
+		wheel     string
 	)
 	cmd := &cobra.Command{
 		Use: "check [DIR]", Short: "Run a template's commands.py in a local sandbox and call its commands",
@@ -25,7 +26,8 @@ func (c *cli) templateCheckCmd() *cobra.Command {
 9000, asks for its health, lists its named commands and calls each one.
 
 The server is the real agent-sandbox-server package where the sandbox's python3
-has it, else a strict stand-in, and it is called so. Nothing is built: programs
+has it, or a wheel of it is given or lies in the folder; else a strict stand-in,
+and it is called so. Nothing is built: programs
 that only the image would have are not there.`,
 		Args: argCount(0, 1, "check takes one folder"),
 		RunE: c.run(func(ctx context.Context, words []string) error {
@@ -44,6 +46,9 @@ that only the image would have are not there.`,
 				return err
 			}
 			o := check.Options{Dir: templateDir(words), Lint: c.lintOptions(l), Env: envs, Call: call, Args: values, NoCalls: noCalls}
+			if o.Wheel = wheel; wheel == "" {
+				o.Wheel = c.setting("ABX_SERVER_WHEEL")
+			}
 			if watch {
 				return c.watchTemplate(ctx, o, in)
 			}
@@ -56,6 +61,7 @@ that only the image would have are not there.`,
 	f.StringVar(&call, "call", "", "call only this command")
 	f.StringArrayVar(&args, "arg", nil, "argument KEY=VALUE for --call; may be repeated")
 	f.StringArrayVarP(&env, "env", "e", nil, "environment variable KEY=VALUE for the server; may be repeated")
+	f.StringVar(&wheel, "wheel", "", "wheel of agent-sandbox-server to serve with (default ABX_SERVER_WHEEL, else one in the folder)")
 	f.BoolVar(&noCalls, "no-calls", false, "list the commands without calling any")
 	f.BoolVarP(&watch, "watch", "w", false, "check again after every save, until interrupted")
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type deployFlags struct {
 	memory, generation                       int
 	startCmd, readyCmd                       string
 	timeout                                  time.Duration
-	from, api, team, templateID, buildID     string
+	from, until, api, team                   string
+	templateID, buildID                      string
 }
 
 // image adds the flags about the image.
@@ -42,7 +44,7 @@ func (d *deployFlags) addImage(cmd *cobra.Command) {
 	f.StringVar(&d.repo, "acr-repo", "", "repository (default the template's name)")
 	f.StringVarP(&d.tag, "tag", "t", "", "image tag (default made of version and content)")
 	f.StringVar(&d.wheel, "wheel", "", "wheel of agent-sandbox-server for the image (default ABX_SERVER_WHEEL, else one in the folder)")
-	f.StringVar(&d.build, "build", "auto", "auto, dockerfile or platform: what the image is made of")
+	f.StringVar(&d.build, "build", "auto", "auto, docker or platform: what builds the image")
 	f.BoolVar(&d.noCache, "no-cache", false, "build every step again")
 	f.StringVar(&d.user, "acr-username", "", "user name for the registry; its password is ABX_REGISTRY_PASSWORD, or comes with --password-stdin")
 	f.BoolVar(&d.passwordStdin, "password-stdin", false, "read the registry password from standard input")
@@ -64,7 +66,12 @@ With --push it pushes the image too. Nothing is written into the folder.`,
 			if err != nil {
 				return err
 			}
-			o.Dir, o.Last = templateDir(args), deploy.StepBuild
+			if o.Build == deploy.BuildPlatform {
+				e := client.Usagef("template build", "a platform builds only while it deploys")
+				e.Hint = "use: abxdash template deploy --build platform"
+				return e
+			}
+			o.Dir, o.Build, o.Last = templateDir(args), deploy.BuildDocker, deploy.StepBuild
 			if d.push {
 				o.Last = deploy.StepPush
 				if err := c.registryLogin(&o, d, nil); err != nil {
@@ -90,7 +97,15 @@ updates the one of that name) and follows the provider's build until it is ready
 
 With an access key pair (ALICLOUD_ACCESS_KEY_ID and ALICLOUD_ACCESS_KEY_SECRET)
 Express is asked natively, else over the E2B API with the API key; --api decides
-otherwise. A step that failed can be tried again alone with --from.`,
+otherwise.
+
+--build auto builds the Dockerfile with Docker and pushes the image. Where the
+provider builds of steps (e2b, local) and there is no registry or no Docker
+engine, the Dockerfile goes there as steps, and its files are uploaded. Express
+takes images only.
+
+A step that failed can be tried again with --from, and --until ends after one:
+--from push --until push pushes and does nothing else.`,
 		Args: argCount(0, 1, "deploy takes one folder"),
 		RunE: c.run(func(ctx context.Context, args []string) error {
 			if err := c.writable("template deploy"); err != nil {
@@ -102,17 +117,14 @@ otherwise. A step that failed can be tried again alone with --from.`,
 			}
 			o.Dir = templateDir(args)
 			// What is wrong with the files is said before anything is asked or sent (TPL-05).
-			first := o
-			first.Last = deploy.StepLint
-			if _, err := deploy.Run(ctx, first); err != nil {
-				return c.deploy(ctx, first)
+			if err := c.lintFirst(ctx, o); err != nil {
+				return err
 			}
-			maker, native, done, err := c.templateMaker(ctx, d, o.Lint.Target)
+			native, done, err := c.templateMaker(ctx, &o, d)
 			if err != nil {
 				return err
 			}
 			defer done()
-			o.Maker = maker
 			if err := c.registryLogin(&o, d, native); err != nil {
 				return err
 			}
@@ -134,12 +146,26 @@ otherwise. A step that failed can be tried again alone with --from.`,
 	f.StringVar(&d.startCmd, "start-cmd", "", "command that starts the server (default the target's own)")
 	f.StringVar(&d.readyCmd, "ready-cmd", "", "command that succeeds once the template is ready")
 	f.DurationVar(&d.timeout, "timeout", 0, "how long the provider's build may take (default 15m)")
-	f.StringVar(&d.from, "from", "", "begin with this step: build, push, create, ready")
+	f.StringVar(&d.from, "from", "", "begin with this step: login, build, push, create, ready")
+	f.StringVar(&d.until, "until", "", "end after this step: login, build, push, create, ready")
 	f.StringVar(&d.templateID, "template-id", "", "template to follow with --from ready")
 	f.StringVar(&d.buildID, "build-id", "", "build to follow with --from ready")
 	f.StringVar(&d.api, "api", "auto", "auto, native or e2b: how the template is created")
 	f.StringVar(&d.team, "team-id", "", "team of the template (native API)")
 	return cmd
+}
+
+// lintFirst says what is wrong with the files before anything is asked of
+// anybody. How the image is built is decided later: that needs the provider.
+func (c *cli) lintFirst(ctx context.Context, o deploy.Options) error {
+	l := o.Lint
+	l.Alias, l.Repository = o.Alias, o.Place.Repository
+	r, err := templates.Lint(ctx, o.Dir, l)
+	if err != nil || r.OK {
+		return err
+	}
+	o.Last = deploy.StepLint
+	return c.deploy(ctx, o)
 }
 
 // deployOptions turns flags and settings into options.
@@ -166,16 +192,21 @@ func (c *cli) deployOptions(d deployFlags) (deploy.Options, error) {
 	if d.readyCmd != "" {
 		o.ReadyCommand = &d.readyCmd
 	}
-	switch {
-	case d.from != "" && o.From != deploy.StepBuild && o.From != deploy.StepPush && o.From != deploy.StepCreate && o.From != deploy.StepReady:
-		return o, client.Usagef(op, "--from is build, push, create or ready")
+	o.Last = deploy.Step(d.until)
+	for flag, step := range map[string]deploy.Step{"--from": o.From, "--until": o.Last} {
+		if step != "" && (step == deploy.StepLint || !slices.Contains(deploy.Steps(), step)) {
+			return o, client.Usagef(op, "%s is login, build, push, create or ready", flag)
+		}
+	}
+	switch o.Build = deploy.BuildMode(d.build); {
+	case o.From != "" && o.Last != "" && slices.Index(deploy.Steps(), o.From) > slices.Index(deploy.Steps(), o.Last):
+		return o, client.Usagef(op, "--from %s comes after --until %s", o.From, o.Last)
 	case o.From == deploy.StepReady && d.templateID == "":
 		return o, client.Usagef(op, "--from ready needs --template-id, and --build-id over the E2B API")
-	case d.build == "platform":
-		// Without a Dockerfile's name the template is made from base.image.
-		o.Lint.Dockerfile = ".no-dockerfile"
-	case d.build != "auto" && d.build != "dockerfile":
-		return o, client.Usagef(op, "--build is auto, dockerfile or platform")
+	case d.build == "dockerfile":
+		o.Build = deploy.BuildDocker
+	case o.Build != deploy.BuildAuto && o.Build != deploy.BuildDocker && o.Build != deploy.BuildPlatform:
+		return o, client.Usagef(op, "--build is auto, docker or platform")
 	}
 	return o, nil
 }
@@ -213,38 +244,41 @@ func (c *cli) registryLogin(o *deploy.Options, d deployFlags, native *NativeTemp
 }
 
 // templateMaker chooses how templates are made: natively with an access key
-// pair, else over the provider's own API.
-func (c *cli) templateMaker(ctx context.Context, d deployFlags, target templates.Target) (client.TemplateMaker, *NativeTemplates, func(), error) {
+// pair, else over the provider's own API. The caller calls done.
+func (c *cli) templateMaker(ctx context.Context, o *deploy.Options, d deployFlags) (native *NativeTemplates, done func(), err error) {
 	none := func() {}
+	target := o.Lint.Target
 	if d.api != "auto" && d.api != "native" && d.api != "e2b" {
-		return nil, nil, none, client.Usagef("read the flags", "--api is auto, native or e2b")
+		return nil, none, client.Usagef("read the flags", "--api is auto, native or e2b")
 	}
-	var native *NativeTemplates
 	if target.IsExpress() && c.Templates.Native != nil {
 		n, err := c.Templates.Native(target.Region, d.team)
 		switch {
 		case err == nil:
 			native = &n
 		case d.api == "native" || client.CodeOf(err) != client.CodeAuthMissing:
-			return nil, nil, none, err
+			return nil, none, err
 		}
 	}
 	if native != nil && d.api != "e2b" {
-		return native.Maker, native, none, nil
+		o.Maker = native.Maker
+		return native, none, nil
 	}
 	if d.api == "native" {
-		return nil, nil, none, client.Usagef("create the template", "only %s has a native API", templates.Express)
+		return nil, none, client.Usagef("create the template", "only %s has a native API", templates.Express)
 	}
 	p, s, err := c.templateProvider(ctx, target.Provider)
 	if err != nil {
-		return nil, nil, none, err
+		return nil, none, err
 	}
 	t, ok := client.Find[client.Templates](p)
 	if !ok {
 		s.Close()
-		return nil, nil, none, p.Capabilities().Missing(p.Name(), client.CapTemplates)
+		return nil, none, p.Capabilities().Missing(p.Name(), client.CapTemplates)
 	}
-	return t, native, s.Close, nil
+	caps := p.Capabilities()
+	o.Maker, o.Steps, o.StepsWhy = t, caps.Has(client.CapTemplateSteps), caps.Why[client.CapTemplateSteps]
+	return native, s.Close, nil
 }
 
 // templateProvider opens one provider.
@@ -279,6 +313,9 @@ func (c *cli) deploy(ctx context.Context, o deploy.Options) error {
 		c.say("%-6s  %s", e.Step, present.CleanMax(text, 300))
 	}
 	r, err := deploy.Run(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintf(c.Err, "abxdash: %s\n", interrupted(r))
+	}
 	var lint bool
 	if n := len(r.Steps); n > 0 && r.Steps[n-1].Step == deploy.StepLint && !r.Steps[n-1].OK {
 		lint = true
@@ -292,6 +329,11 @@ func (c *cli) deploy(ctx context.Context, o deploy.Options) error {
 		if perr := c.printProblems(r.Lint.Problems); perr != nil {
 			return perr
 		}
+		if r.Lint.Problems.Failed() {
+			// They have been listed, each with its code.
+			c.say("the files need work first; nothing was built or sent")
+			return &exitError{code: ExitError}
+		}
 	case err == nil:
 		if perr := c.printDeployed(r); perr != nil {
 			return perr
@@ -302,6 +344,27 @@ func (c *cli) deploy(ctx context.Context, o deploy.Options) error {
 		ce.Hint = r.Hint
 	}
 	return err
+}
+
+// interrupted is the line about a deploy that a signal ended: where it was, and
+// what goes on without it.
+func interrupted(r deploy.Result) string {
+	text := "interrupted"
+	if n := len(r.Steps); n > 0 {
+		text += " at step " + string(r.Steps[n-1].Step)
+	}
+	switch {
+	case r.Cancelled:
+		text += "; the build was cancelled, nothing goes on"
+	case r.TemplateID != "":
+		text += "; the provider goes on building " + present.Clean(r.Name)
+		if r.Hint != "" {
+			text += "; " + present.CleanMax(r.Hint, 200)
+		}
+	default:
+		text += "; no template was made"
+	}
+	return text
 }
 
 func (c *cli) printDeployed(r deploy.Result) error {
@@ -317,5 +380,8 @@ func (c *cli) printDeployed(r deploy.Result) error {
 		return err
 	}
 	c.say("next: abxdash create --template %s", present.Clean(r.Name))
+	if r.ServeByHand {
+		c.say("then: abxdash template serve ID, because nothing starts the server in a new sandbox of it")
+	}
 	return nil
 }

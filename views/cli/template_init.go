@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"abxdash/client"
+	"abxdash/templates/capture"
 	"abxdash/templates/scaffold"
 	"abxdash/views/present"
 )
@@ -23,6 +24,8 @@ type initFlags struct {
 	cpu                                   float64
 	memory                                int
 	dryRun, list                          bool
+	sandbox, in                           string
+	allFiles                              bool
 }
 
 func (c *cli) templateInitCmd() *cobra.Command {
@@ -31,7 +34,13 @@ func (c *cli) templateInitCmd() *cobra.Command {
 		Use: "init [DIR]", Short: "Make a new template folder",
 		Long: `init writes template.yaml, Dockerfile, commands.py, .dockerignore, README.md and a
 test. A file that is there already and differs is shown as a diff first, and
-replaced only after a yes (or --yes).`,
+replaced only after a yes (or --yes).
+
+--from-dockerfile starts from a Dockerfile, --from-sandbox from what was done in a
+running sandbox: the files of its home that came or changed since it was made go
+into the folder "home", packages that pip and npm installed into the Dockerfile.
+Keys, tools' own folders and what is too large are left out and named; the
+sandbox is only read.`,
 		Args: argCount(0, 1, "init takes one folder"),
 		RunE: c.run(func(ctx context.Context, args []string) error {
 			if fl.list {
@@ -41,11 +50,15 @@ replaced only after a yes (or --yes).`,
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVarP(&fl.kind, "kind", "k", "", "minimal, python, node, browser, agent or dockerfile (default python)")
+	f.StringVarP(&fl.kind, "kind", "k", "", "minimal, python, node, browser or agent (default python)")
 	f.StringVarP(&fl.name, "name", "n", "", "the template's name (default the folder's)")
 	f.StringVar(&fl.description, "description", "", "what sandboxes of it are for")
 	f.StringVar(&fl.region, "region", "", "region of the target (default ABX_SANDBOX_REGION, else cn-hangzhou)")
-	f.StringVar(&fl.from, "from", "", "start from this Dockerfile; the kind is then dockerfile")
+	f.StringVar(&fl.from, "from-dockerfile", "", "start from this Dockerfile")
+	f.StringVar(&fl.from, "from", "", "the same as --from-dockerfile")
+	f.StringVar(&fl.sandbox, "from-sandbox", "", "start from what was done in this sandbox")
+	f.StringVar(&fl.in, "in", "", "provider of that sandbox (default any that knows it)")
+	f.BoolVar(&fl.allFiles, "all-files", false, "take every file of that sandbox's home, not only new and changed ones")
 	f.StringSliceVar(&fl.capabilities, "capability", nil, "capabilities instead of the kind's: shell, files, code, terminal, ports")
 	f.StringSliceVar(&fl.groups, "group", nil, "turn on a group of the server: dev_tools, browser, agents")
 	f.Float64Var(&fl.cpu, "cpu", 0, "vCPUs (default the provider's)")
@@ -85,22 +98,68 @@ func (c *cli) scaffoldOptions(dir string, fl initFlags) (scaffold.Options, error
 		}
 		o.Name = scaffold.NameFor(full)
 	}
-	switch {
-	case fl.from != "" && (o.Kind == "" || o.Kind == scaffold.FromDockerfile):
-		o.Kind = scaffold.FromDockerfile
+	if err := source(&o, fl); err != nil {
+		return o, err
+	}
+	if fl.from != "" {
 		data, err := readSmallFile(fl.from)
 		if err != nil {
 			return o, err
 		}
 		o.Dockerfile = data
-	case fl.from != "":
-		return o, client.Usagef("scaffold template", "--from goes with --kind dockerfile only")
+	}
+	return o, nil
+}
+
+// source decides the kind by where the template starts from.
+func source(o *scaffold.Options, fl initFlags) error {
+	const op = "scaffold template"
+	switch {
+	case fl.from != "" && fl.sandbox != "":
+		return client.Usagef(op, "--from-dockerfile and --from-sandbox do not go together")
+	case fl.sandbox == "" && (fl.in != "" || fl.allFiles):
+		return client.Usagef(op, "--in and --all-files go with --from-sandbox only")
+	case fl.from != "" && (o.Kind == "" || o.Kind == scaffold.FromDockerfile):
+		o.Kind = scaffold.FromDockerfile
+	case fl.sandbox != "" && (o.Kind == "" || o.Kind == scaffold.FromSandbox):
+		o.Kind = scaffold.FromSandbox
+	case fl.from != "" || fl.sandbox != "":
+		return client.Usagef(op, "--kind %s does not go with --from-dockerfile or --from-sandbox", client.OneLine(string(o.Kind), 30))
 	case o.Kind == scaffold.FromDockerfile:
-		return o, client.Usagef("scaffold template", "--kind dockerfile needs --from FILE")
+		return client.Usagef(op, "--kind dockerfile needs --from-dockerfile FILE")
+	case o.Kind == scaffold.FromSandbox:
+		return client.Usagef(op, "--kind sandbox needs --from-sandbox SANDBOX")
 	case o.Kind == "":
 		o.Kind = scaffold.Python
 	}
-	return o, nil
+	return nil
+}
+
+// capture looks at the sandbox that a template starts from.
+func (c *cli) capture(ctx context.Context, o *scaffold.Options, fl initFlags) ([]capture.Left, error) {
+	// --provider is the template's target, not where the sandbox is.
+	flags := c.flags
+	flags.Provider = fl.in
+	sb, p, done, err := (&cli{App: c.App, flags: flags}).one(ctx, fl.sandbox)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	got, err := capture.Run(ctx, p, sb, capture.Options{All: fl.allFiles, Say: func(line string) {
+		if !c.flags.JSON {
+			c.say("%s", present.Clean(line))
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if len(got.Files)+len(got.Python)+len(got.Node) == 0 {
+		e := client.Usagef("scaffold template", "nothing was changed in the home of %s since it was made", present.Clean(fl.sandbox))
+		e.Hint = "--all-files takes every file of its home"
+		return nil, e
+	}
+	o.Changes = &got.Changes
+	return got.Left, nil
 }
 
 // maxFrom bounds a Dockerfile to start from.
@@ -127,6 +186,12 @@ func (c *cli) templateInit(ctx context.Context, dir string, fl initFlags) error 
 	if err != nil {
 		return err
 	}
+	var left []capture.Left
+	if fl.sandbox != "" {
+		if left, err = c.capture(ctx, &o, fl); err != nil {
+			return err
+		}
+	}
 	list, err := scaffold.New(o)
 	if err != nil {
 		return err
@@ -152,7 +217,7 @@ func (c *cli) templateInit(ctx context.Context, dir string, fl initFlags) error 
 			return err
 		}
 	}
-	return c.printInit(dir, o, changes, fl.dryRun)
+	return c.printInit(dir, o, changes, left, fl.dryRun)
 }
 
 // showChanges shows a diff of every file that would be replaced.
@@ -171,7 +236,7 @@ func (c *cli) showChanges(changes []scaffold.Change) (replaced int, err error) {
 	return replaced, nil
 }
 
-func (c *cli) printInit(dir string, o scaffold.Options, changes []scaffold.Change, dry bool) error {
+func (c *cli) printInit(dir string, o scaffold.Options, changes []scaffold.Change, left []capture.Left, dry bool) error {
 	type file struct {
 		Path   string          `json:"path"`
 		Action scaffold.Action `json:"action"`
@@ -183,7 +248,9 @@ func (c *cli) printInit(dir string, o scaffold.Options, changes []scaffold.Chang
 		Target string `json:"target"`
 		DryRun bool   `json:"dry_run"`
 		Files  []file `json:"files"`
-	}{dir, o.Name, string(o.Kind), o.Target.Provider, dry, nil}
+		// LeftOut is what was not taken of a sandbox.
+		LeftOut []capture.Left `json:"left_out,omitempty"`
+	}{dir, o.Name, string(o.Kind), o.Target.Provider, dry, nil, left}
 	for _, ch := range changes {
 		out.Files = append(out.Files, file{ch.Path, ch.Action})
 	}
@@ -204,6 +271,9 @@ func (c *cli) printInit(dir string, o scaffold.Options, changes []scaffold.Chang
 		if _, err := fmt.Fprintf(c.Out, "%-13s  %s\n", word, present.Clean(filepath.Join(dir, filepath.FromSlash(f.Path)))); err != nil {
 			return err
 		}
+	}
+	for _, l := range left {
+		c.say("left out  %s: %s", present.Clean(l.Path), present.Clean(l.Why))
 	}
 	c.say("%s for %s; next: abxdash template check %s", present.Clean(o.Name), present.Clean(o.Target.Provider), present.Clean(dir))
 	if left := scaffold.Lint(filesOf(changes), o.Target); len(left) > 0 {

@@ -31,6 +31,15 @@ type templateJSON struct {
 	UpdatedAt time.Time `json:"updated_at"`
 	// UsedBy counts live sandboxes of it, where that was asked.
 	UsedBy *int `json:"used_by,omitempty"`
+	// History are the builds, newest first, where the provider tells them.
+	History []buildJSON `json:"history,omitempty"`
+}
+
+// buildJSON is one build of a template in --json.
+type buildJSON struct {
+	ID        string    `json:"id"`
+	State     string    `json:"state"`
+	CreatedAt time.Time `json:"created_at"`
 }
 
 func asTemplateJSON(provider string, t client.TemplateInfo) templateJSON {
@@ -38,10 +47,14 @@ func asTemplateJSON(provider string, t client.TemplateInfo) templateJSON {
 	if names == nil {
 		names = []string{}
 	}
-	return templateJSON{
+	out := templateJSON{
 		Provider: provider, ID: t.ID, Names: names, State: t.State, Reason: t.Reason, CPU: t.CPU, MemoryMB: t.MemoryMB,
 		Public: t.Public, Builds: t.Builds, Spawned: t.Spawned, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
+	for _, b := range t.History {
+		out.History = append(out.History, buildJSON{b.ID, b.State, b.CreatedAt})
+	}
+	return out
 }
 
 func (c *cli) templateLsCmd() *cobra.Command {
@@ -135,6 +148,10 @@ func (c *cli) templateOf(ctx context.Context) (client.Templates, client.Provider
 	if err == nil {
 		err = p.Capabilities().Missing(p.Name(), client.CapTemplates)
 	}
+	var missing *client.Error
+	if errors.As(err, &missing) && missing.Code == client.CodeUnsupported && missing.Hint == "" {
+		missing.Hint = "name the provider that has it: --provider NAME"
+	}
 	if err != nil {
 		s.Close()
 		return nil, nil, nil, err
@@ -197,10 +214,16 @@ func (c *cli) templateInfoCmd() *cobra.Command {
 				{"created", day(info.CreatedAt)},
 				{"updated", day(info.UpdatedAt)},
 			}
+			for _, b := range info.History[:min(len(info.History), shownBuilds)] {
+				rows = append(rows, []string{"build", present.CleanMax(b.ID, 60) + "  " + orDash(present.CleanMax(b.State, 20)) + "  " + day(b.CreatedAt)})
+			}
 			return printTable(c.Out, []bool{false, false}, rows)
 		}),
 	}
 }
+
+// shownBuilds is how many builds of a template are shown.
+const shownBuilds = 5
 
 func (c *cli) templateRmCmd() *cobra.Command {
 	return &cobra.Command{
@@ -240,123 +263,4 @@ func (c *cli) templateRmCmd() *cobra.Command {
 			return nil
 		}),
 	}
-}
-
-// tagger is the provider's way with tags.
-func (c *cli) tagger(ctx context.Context) (client.TemplateTagger, func(), error) {
-	_, p, done, err := c.templateOf(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, ok := client.Find[client.TemplateTagger](p)
-	if !ok {
-		done()
-		return nil, nil, &client.Error{Op: "template tags", Provider: p.Name(), Code: client.CodeUnsupported, Kind: client.ErrUnsupported, Message: p.Name() + " has no template tags"}
-	}
-	return t, done, nil
-}
-
-func (c *cli) templateTagsCmd() *cobra.Command {
-	var add, remove []string
-	var from string
-	cmd := &cobra.Command{
-		Use: "tags TEMPLATE", Short: "List, add or remove tags of a template",
-		Args: argCount(1, 1, "tags needs a template"),
-		RunE: c.run(func(ctx context.Context, args []string) error {
-			if len(add)+len(remove) > 0 {
-				if err := c.writable("template tags"); err != nil {
-					return err
-				}
-			}
-			t, done, err := c.tagger(ctx)
-			if err != nil {
-				return err
-			}
-			defer done()
-			target := args[0]
-			if from != "" {
-				target += ":" + from
-			}
-			if len(add) > 0 {
-				if err := t.AssignTags(ctx, target, add); err != nil {
-					return err
-				}
-			}
-			if len(remove) > 0 {
-				if err := t.RemoveTags(ctx, args[0], remove); err != nil {
-					return err
-				}
-			}
-			return c.printTags(ctx, t, args[0])
-		}),
-	}
-	f := cmd.Flags()
-	f.StringSliceVar(&add, "add", nil, "tags to add")
-	f.StringSliceVar(&remove, "rm", nil, "tags to remove; default cannot go")
-	f.StringVar(&from, "from", "", "tag that the added ones shall point at (default default)")
-	return cmd
-}
-
-func (c *cli) printTags(ctx context.Context, t client.TemplateTagger, name string) error {
-	tags, err := t.TemplateTags(ctx, name)
-	if err != nil {
-		return err
-	}
-	type tagJSON struct {
-		Tag       string    `json:"tag"`
-		BuildID   string    `json:"build_id"`
-		CreatedAt time.Time `json:"created_at"`
-	}
-	list := []tagJSON{}
-	rows := [][]string{{"TAG", "BUILD", "CREATED"}}
-	for _, tag := range tags {
-		list = append(list, tagJSON{tag.Tag, tag.BuildID, tag.CreatedAt})
-		rows = append(rows, []string{present.CleanMax(tag.Tag, 60), present.CleanMax(tag.BuildID, 60), day(tag.CreatedAt)})
-	}
-	if c.flags.JSON {
-		return c.printJSON(list)
-	}
-	return printTable(c.Out, []bool{false, false, false}, rows)
-}
-
-func (c *cli) templateRollbackCmd() *cobra.Command {
-	var to string
-	cmd := &cobra.Command{
-		Use: "rollback TEMPLATE --to TAG", Short: "Make an earlier tag of a template the default again",
-		Args: argCount(1, 1, "rollback needs a template"),
-		RunE: c.run(func(ctx context.Context, args []string) error {
-			if to == "" {
-				e := client.Usagef("template rollback", "--to TAG is needed")
-				e.Hint = "see them: abxdash template tags " + present.Clean(args[0])
-				return e
-			}
-			if err := c.writable("template rollback"); err != nil {
-				return err
-			}
-			t, done, err := c.tagger(ctx)
-			if err != nil {
-				return err
-			}
-			defer done()
-			tags, err := t.TemplateTags(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(tags, func(tag client.TemplateTag) bool { return tag.Tag == to }) {
-				return &client.Error{
-					Op: "roll back", Code: client.CodeTemplateMissing, Kind: client.ErrNotFound,
-					Message: fmt.Sprintf("%s has no tag %s", present.Clean(args[0]), present.Clean(to)), Hint: "see them: abxdash template tags " + present.Clean(args[0]),
-				}
-			}
-			if err := c.confirm(ctx, "template rollback", fmt.Sprintf("make %s:%s the default of %s?", present.Clean(args[0]), present.Clean(to), present.Clean(args[0]))); err != nil {
-				return err
-			}
-			if err := t.AssignTags(ctx, args[0]+":"+to, []string{"default"}); err != nil {
-				return err
-			}
-			return c.printTags(ctx, t, args[0])
-		}),
-	}
-	cmd.Flags().StringVar(&to, "to", "", "tag to go back to")
-	return cmd
 }

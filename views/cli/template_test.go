@@ -29,13 +29,15 @@ type templated struct {
 	deleted []string
 	moved   []string
 	end     string
+	// steps tells that it takes build steps.
+	steps bool
 }
 
 func (p *templated) Name() string { return "alicloud-express" }
 
 func (p *templated) Capabilities() client.Capabilities {
 	c := p.Provider.Capabilities()
-	c.Have[client.CapTemplates] = true
+	c.Have[client.CapTemplates], c.Have[client.CapTemplateSteps] = true, p.steps
 	return c
 }
 
@@ -240,6 +242,18 @@ func TestTemplateDeploy(t *testing.T) {
 	}
 }
 
+// Generation 1 takes no start command: the last line says what does it.
+func TestTemplateServeByHand(t *testing.T) {
+	b := newTemplateBench(t)
+	for generation, want := range map[string]bool{"1": true, "2": false} {
+		code, _, errs := b.run("deploy", b.folder(), "--image", "a/b:1", "--generation", generation, "--yes")
+		lines := strings.Split(strings.TrimSpace(errs), "\n")
+		if code != 0 || strings.Contains(lines[len(lines)-1], "abxdash template serve ID") != want {
+			t.Errorf("generation %s: %d %s", generation, code, errs)
+		}
+	}
+}
+
 // TPL-05: nothing is asked of a provider for a reserved name.
 func TestTemplateReservedNames(t *testing.T) {
 	b := newTemplateBench(t)
@@ -302,18 +316,113 @@ func TestTemplateLsInfoRm(t *testing.T) {
 
 func TestTemplateRollback(t *testing.T) {
 	b := newTemplateBench(t)
-	b.p.list = []client.TemplateInfo{{ID: "tpl1", Names: []string{"demo"}}}
-	b.p.tags = []client.TemplateTag{{Tag: "default", BuildID: "b2"}, {Tag: "v1", BuildID: "b1"}}
+	b.p.list = []client.TemplateInfo{{ID: "tpl1", Names: []string{"demo"}, History: []client.TemplateBuildInfo{{ID: "b2", State: "error"}, {ID: "b1", State: "ready"}, {ID: "b0", State: "error"}}}}
+	b.p.tags = []client.TemplateTag{{Tag: "default", BuildID: "b2"}, {Tag: "v1", BuildID: "b1"}, {Tag: "v0", BuildID: "b0"}, {Tag: "same", BuildID: "b2"}}
 	if code, out, _ := b.run("tags", "demo"); code != 0 || !strings.Contains(out, "v1") {
 		t.Errorf("%d %s", code, out)
 	}
-	if code, _, _ := b.run("rollback", "demo", "--to", "v9", "--yes"); code != cli.ExitNotFound {
-		t.Errorf("unknown tag: %d", code)
+	if code, _, errs := b.run("rollback", "demo", "--to", "v9", "--yes"); code != cli.ExitNotFound || !strings.Contains(errs, "template tags demo") {
+		t.Errorf("unknown tag: %d %s", code, errs)
 	}
-	if code, _, _ := b.run("rollback", "demo", "--yes"); code != cli.ExitUsage {
-		t.Errorf("no tag: %d", code)
+	if code, _, errs := b.run("rollback", "demo", "--to", "v0", "--yes"); code != cli.ExitError || !strings.Contains(errs, "no good build") {
+		t.Errorf("failed build: %d %s", code, errs)
 	}
-	if code, _, errs := b.run("rollback", "demo", "--to", "v1", "--yes"); code != 0 || cmp.Diff([]string{"demo:v1 default"}, b.p.moved) != "" {
-		t.Errorf("%d %s %v", code, errs, b.p.moved)
+	// Without a terminal nothing is moved unasked, and what it would do is shown.
+	if code, _, errs := b.run("rollback", "demo"); code != cli.ExitUsage || !strings.Contains(errs, "--yes") || len(b.p.moved) > 0 {
+		t.Errorf("unasked: %d %s %v", code, errs, b.p.moved)
+	}
+	for _, args := range [][]string{{"rollback", "demo", "--yes"}, {"rollback", "demo", "--to", "v1", "--yes"}} {
+		b.p.moved = nil
+		code, out, errs := b.run(args...)
+		if code != 0 || cmp.Diff([]string{"demo:v1 default"}, b.p.moved) != "" || !strings.Contains(out, "default (build b2, error) → v1 (build b1, ready)") {
+			t.Errorf("%q: %d %s %s %v", args, code, out, errs, b.p.moved)
+		}
+	}
+	code, out, _ := b.run("rollback", "demo", "--yes", "--json")
+	var plan deploy.Rollback
+	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 0 || plan.From.BuildID != "b2" || plan.To.Tag != "v1" {
+		t.Errorf("%d %s", code, out)
+	}
+	b.p.tags = []client.TemplateTag{{Tag: "default", BuildID: "b1"}, {Tag: "v1", BuildID: "b1"}}
+	b.p.moved = nil
+	if code, out, _ := b.run("rollback", "demo", "--to", "v1"); code != 0 || !strings.Contains(out, "already") || len(b.p.moved) > 0 {
+		t.Errorf("there already: %d %s %v", code, out, b.p.moved)
+	}
+}
+
+// One step alone, and steps that make no sense.
+func TestTemplateSteps(t *testing.T) {
+	b := newTemplateBench(t)
+	dir := b.folder()
+	common := []string{"deploy", dir, "--acr-registry", "127.0.0.1:1", "--acr-namespace", "team", "--yes", "--json"}
+	for _, tc := range []struct{ args, steps string }{
+		{"--from push --until push", "lint push"},
+		{"--from build --until push", "lint build push"},
+		{"--until build", "lint build"},
+		{"--from create", "lint create ready"},
+		{"--from ready --template-id tpl1", "lint ready"},
+	} {
+		code, out, errs := b.run(append(common, strings.Fields(tc.args)...)...)
+		var r deploy.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
+			t.Errorf("%s: %d %s", tc.args, code, errs)
+		}
+		var steps []string
+		for _, s := range r.Steps {
+			steps = append(steps, string(s.Step))
+		}
+		if got := strings.Join(steps, " "); got != tc.steps {
+			t.Errorf("%s: %s", tc.args, got)
+		}
+	}
+	for _, args := range []string{"--from lint", "--from nothing", "--until nothing", "--from ready --until push", "--from ready", "--build x"} {
+		if code, _, _ := b.run(append(common, strings.Fields(args)...)...); code != cli.ExitUsage {
+			t.Errorf("%s: %d", args, code)
+		}
+	}
+	if code, _, errs := b.run("build", dir, "--build", "platform"); code != cli.ExitUsage || !strings.Contains(errs, "deploy --build platform") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// TPL-06: whether steps are taken is known before anything is sent.
+func TestTemplatePlatform(t *testing.T) {
+	b := newTemplateBench(t)
+	dir := b.folder()
+	code, _, errs := b.run("deploy", dir, "--build", "platform", "--yes")
+	if code != cli.ExitError || !strings.Contains(errs, "E8004") || !strings.Contains(errs, "--image") || len(b.p.made) > 0 {
+		t.Errorf("%d %s", code, errs)
+	}
+	// The same folder for a provider that takes them; Docker is not asked.
+	b.p.steps, b.engine.down = true, true
+	other := filepath.Join(t.TempDir(), "other")
+	if code, _, errs := b.run("init", other, "--kind", "minimal", "--provider", "e2b"); code != 0 {
+		t.Fatal(errs)
+	}
+	code, out, errs := b.run("deploy", other, "--provider", "e2b", "--yes", "--json")
+	var r deploy.Result
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 || r.Build != deploy.BuildPlatform {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	if len(b.p.made) != 1 || b.p.made[0].Image != "python:3.12-slim" || len(b.p.made[0].Steps) == 0 || b.p.made[0].StartCommand != "python3 commands.py" {
+		t.Errorf("%+v", b.p.made)
+	}
+}
+
+// What was done in a sandbox becomes a folder; what is left out is named.
+func TestTemplateFromSandbox(t *testing.T) {
+	b := newTemplateBench(t)
+	for _, args := range []string{
+		"--kind python --from-sandbox x", "--kind sandbox", "--in local", "--all-files", "--from-sandbox x --from-dockerfile y", "--kind dockerfile",
+	} {
+		if code, _, errs := b.run(append([]string{"init", filepath.Join(t.TempDir(), "x")}, strings.Fields(args)...)...); code != cli.ExitUsage {
+			t.Errorf("%s: %d %s", args, code, errs)
+		}
+	}
+	if b.opened > 0 {
+		t.Error("a provider was opened")
+	}
+	if code, _, errs := b.run("init", filepath.Join(t.TempDir(), "x"), "--from-sandbox", "nope"); code != cli.ExitNotFound {
+		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -4,7 +4,6 @@ package create
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -77,6 +76,8 @@ func (c *Creator) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case ui.TickMsg:
 		c.now = msg.Now
+	case present.DefaultProviderMsg:
+		c.opt.Default = msg.Name
 	case present.CreateRequestMsg:
 		return c.request(msg), false
 	case submitMsg:
@@ -93,6 +94,9 @@ func (c *Creator) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// Default names the provider that creates when nothing else is said.
+func (c *Creator) Default() string { return c.opt.Default }
+
 // Close cancels what is under way.
 func (c *Creator) Close() {
 	if c.cancel != nil {
@@ -102,10 +106,10 @@ func (c *Creator) Close() {
 
 func (c *Creator) request(msg present.CreateRequestMsg) tea.Cmd {
 	if c.opt.ReadOnly {
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("read-only mode: nothing is created (%s)", client.CodeReadOnly))
+		return ui.Toast(ui.ToastWarn, c.env.Lang.T("read-only mode: nothing is created (%s)", client.CodeReadOnly))
 	}
 	if len(c.opt.Providers) == 0 {
-		return ui.Toast(ui.ToastError, fmt.Sprintf("no provider is configured (%s)", client.CodeConfig))
+		return ui.Toast(ui.ToastError, c.env.Lang.T("no provider is configured (%s)", client.CodeConfig))
 	}
 	provider := msg.Provider
 	if c.opt.Providers.Get(provider) == nil {
@@ -114,7 +118,7 @@ func (c *Creator) request(msg present.CreateRequestMsg) tea.Cmd {
 	if c.opt.Providers.Get(provider) == nil {
 		provider = c.opt.Providers[0].Name()
 	}
-	return ui.Cmd(ui.OverlayMsg{Overlay: newDialog(c.opt.Providers, provider, msg.Full)})
+	return ui.Cmd(ui.OverlayMsg{Overlay: newDialog(c.opt.Providers, provider, msg.Template, msg.Full)})
 }
 
 func (c *Creator) submit(msg submitMsg) tea.Cmd {
@@ -153,13 +157,13 @@ func (c *Creator) done(msg doneMsg) tea.Cmd {
 			d.failed(msg.err)
 			return nil
 		}
-		text := "create: " + present.ErrorLine(msg.err)
+		text := c.env.Lang.T("create: %s", present.ErrorLine(msg.err))
 		if h := present.Hint(msg.err); h != "" {
-			text += "  hint: " + h
+			text += "  " + c.env.Lang.T("hint: %s", c.env.Lang.Word(h))
 		}
 		return ui.Toast(ui.ToastError, text)
 	}
-	text := fmt.Sprintf("created %s on %s, TTL %s", present.LongLabel(msg.sandbox), present.Clean(msg.sandbox.Provider),
+	text := c.env.Lang.T("created %s on %s, TTL %s", present.LongLabel(msg.sandbox), present.Clean(msg.sandbox.Provider),
 		present.TTL(msg.sandbox, c.env.Now()))
 	cmds := []tea.Cmd{ui.Cmd(present.CreatedMsg{Sandbox: msg.sandbox}), ui.Toast(ui.ToastOK, text)}
 	if d != nil {
@@ -172,7 +176,7 @@ func (c *Creator) done(msg doneMsg) tea.Cmd {
 func (c *Creator) Status() string {
 	for _, j := range c.jobs {
 		if j.dialog == nil {
-			return fmt.Sprintf("creating a sandbox on %s %s", present.Clean(j.values.provider), present.Duration(c.now.Sub(j.at)))
+			return c.env.Lang.T("creating a sandbox on %s %s", present.Clean(j.values.provider), present.Duration(c.now.Sub(j.at)))
 		}
 	}
 	return ""
@@ -181,7 +185,7 @@ func (c *Creator) Status() string {
 // AtStake implements ui.Staker: whether an unanswered create happened is unknown.
 func (c *Creator) AtStake() []string {
 	if n := len(c.jobs); n > 0 {
-		return []string{present.Plural(n, "sandbox is being created", "sandboxes are being created")}
+		return []string{c.env.Lang.N(n, "%d sandbox is being created", "%d sandboxes are being created", n)}
 	}
 	return nil
 }

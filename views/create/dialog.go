@@ -1,7 +1,6 @@
 package create
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"abxdash/ui"
 	"abxdash/ui/draw"
 	"abxdash/ui/form"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -47,9 +47,9 @@ var (
 	_ ui.Capturer = (*dialog)(nil)
 )
 
-func newDialog(ps present.Providers, provider string, full bool) *dialog {
+func newDialog(ps present.Providers, provider, template string, full bool) *dialog {
 	return &dialog{providers: ps, full: full, values: values{
-		provider: provider, network: netDefault, lifetime: short(defaultLifetime(provider)),
+		provider: provider, template: template, network: netDefault, lifetime: short(defaultLifetime(provider)),
 	}}
 }
 
@@ -65,9 +65,10 @@ func (d *dialog) Init(env ui.Env) tea.Cmd {
 
 // build makes the form anew from the values.
 func (d *dialog) build() {
+	tr := d.env.Lang
 	name := form.Field{
-		Key: fieldName, Label: "Name", Value: d.values.name, Placeholder: "optional", Validate: validName,
-		Help: "how the list calls it; without a name it is the id",
+		Key: fieldName, Label: tr.T("Name"), Value: d.values.name, Placeholder: tr.T("optional"), Validate: validName,
+		Help: tr.T("how the list calls it; without a name it is the id"),
 	}
 	contexts := []keymap.Context{keymap.Create}
 	if !d.full {
@@ -82,23 +83,24 @@ func (d *dialog) build() {
 	}
 	d.form = form.New(
 		d.env.Keys, contexts,
-		form.Field{Key: fieldProvider, Label: "Provider", Kind: form.Choice, Options: d.providers.Names(), Value: d.values.provider},
-		form.Field{Key: fieldTemplate, Label: "Template", Value: d.values.template, Placeholder: "the provider's default"},
+		form.Field{Key: fieldProvider, Label: tr.T("Provider"), Kind: form.Choice, Options: d.providers.Names(), Value: d.values.provider},
+		form.Field{Key: fieldTemplate, Label: tr.T("Template"), Value: d.values.template, Placeholder: tr.T("the provider's default")},
 		name,
 		form.Field{
-			Key: fieldLifetime, Label: "Lifetime", Value: d.values.lifetime, Help: "how long it lives; t extends it later",
+			Key: fieldLifetime, Label: tr.T("Lifetime"), Value: d.values.lifetime, Help: tr.T("how long it lives; t extends it later"),
 			Validate: func(s string) error { _, err := lifetime(s); return err },
 		},
-		form.Field{Key: fieldNetwork, Label: "Network", Kind: form.Choice, Options: []string{netDefault, netOn, netOff}, Value: d.values.network},
-		area(fieldEnv, "Environment", d.values.env, "KEY=VALUE, one a line", envKey),
-		area(fieldMetadata, "Metadata", d.values.metadata, "key=value, one a line", metaKey),
+		form.Field{Key: fieldNetwork, Label: tr.T("Network"), Kind: form.Choice, Words: true, Options: []string{netDefault, netOn, netOff}, Value: d.values.network},
+		area(fieldEnv, tr.T("Environment"), d.values.env, tr.T("KEY=VALUE, one a line"), envKey),
+		area(fieldMetadata, tr.T("Metadata"), d.values.metadata, tr.T("key=value, one a line"), metaKey),
 	)
+	d.form.Lang = tr
 	d.form.Focus(fieldName)
 }
 
 func validName(s string) error {
 	if ansi.StringWidth(s) > 64 {
-		return fmt.Errorf("at most 64 characters")
+		return lang.Errorf("at most 64 characters")
 	}
 	return nil
 }
@@ -124,7 +126,7 @@ func (d *dialog) read() {
 }
 
 // Title implements ui.Overlay.
-func (d *dialog) Title() string { return "New sandbox" }
+func (d *dialog) Title() string { return d.env.Lang.T("New sandbox") }
 
 // Keys implements ui.Overlay.
 func (d *dialog) Keys() []keymap.Context { return []keymap.Context{keymap.Create, keymap.Form} }
@@ -205,15 +207,16 @@ func (d *dialog) leave() tea.Cmd {
 
 // summary words what enter would create.
 func (d *dialog) summary() string {
-	parts := []string{"on " + present.Clean(d.values.provider)}
+	tr := d.env.Lang
+	parts := []string{tr.T("on %s", present.Clean(d.values.provider))}
 	if d.values.template != "" {
-		parts = append(parts, "template "+present.Clean(d.values.template))
+		parts = append(parts, tr.T("template %s", present.Clean(d.values.template)))
 	} else {
-		parts = append(parts, "default template")
+		parts = append(parts, tr.T("default template"))
 	}
-	parts = append(parts, "lives "+present.Clean(d.values.lifetime))
+	parts = append(parts, tr.T("lives %s", present.Clean(d.values.lifetime)))
 	if d.values.network != netDefault {
-		parts = append(parts, "network "+d.values.network)
+		parts = append(parts, tr.T("network %s", tr.Word(d.values.network)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -238,39 +241,57 @@ func (d *dialog) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	h := min(d.form.Height(), max(1, in.Dy()-foot))
 	cur := d.form.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), h), t)
 	y := in.Min.Y + h
-	line := func(text string, st uv.Style) {
-		if y < in.Max.Y-1 {
-			draw.Text(scr, in.Min.X+2, y, in.Dx()-2, text, st)
+	// lines wraps a text, and leaves rows for what follows it.
+	lines := func(text string, leave int, st uv.Style) {
+		for _, l := range wrap(text, in.Dx()-2, in.Max.Y-1-y-leave) {
+			draw.Text(scr, in.Min.X+2, y, in.Dx()-2, l, st)
 			y++
 		}
 	}
 	if !d.full {
-		line(d.summary(), t.Text.Dim)
+		below := 0
+		if d.busy || d.err != nil {
+			below = in.Max.Y - 2 - y
+		}
+		lines(d.summary(), below, t.Text.Dim)
 	}
 	switch {
 	case d.busy:
-		line(t.Symbol.Busy+" creating "+present.Duration(d.now.Sub(d.since)), t.Text.Info)
+		lines(t.Symbol.Busy+" "+d.env.Lang.T("creating %s", present.Duration(d.now.Sub(d.since))), 0, t.Text.Info)
 		cur = nil
 	case d.err != nil:
-		line(present.ErrorLine(d.err), t.Text.Error)
-		if h := present.Hint(d.err); h != "" {
-			line("hint: "+h, t.Text.Dim)
+		hint := present.Hint(d.err)
+		lines(present.ErrorLine(d.err), min(len(hint), 1), t.Text.Error)
+		if hint != "" {
+			lines(d.env.Lang.T("hint: %s", d.env.Lang.Word(hint)), 0, t.Text.Dim)
 		}
 	}
 	d.drawKeys(scr, in)
 	return cur
 }
 
+// wrap breaks a text into at most so many lines; what is left is in the last one.
+func wrap(text string, width, most int) []string {
+	if width < 1 || most < 1 {
+		return nil
+	}
+	lines := strings.Split(ansi.Wrap(text, width, ""), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	return lines
+}
+
 func (d *dialog) drawKeys(scr uv.Screen, in uv.Rectangle) {
-	t := d.env.Theme
+	t, tr := d.env.Theme, d.env.Lang
 	key := func(c keymap.Context, a keymap.Action) string { return present.KeyIn(d.env.Keys, c, a) }
 	submit, next, leave := key(keymap.Form, keymap.FormSubmit), key(keymap.Form, keymap.FormNext), key(keymap.Form, keymap.NavBack)
-	hints := [][2]string{{submit, "create"}, {next, "all options"}, {leave, "cancel"}}
+	hints := [][2]string{{submit, tr.T("create")}, {next, tr.T("all options")}, {leave, tr.T("cancel")}}
 	switch {
 	case d.busy:
-		hints = [][2]string{{leave, "close, it goes on"}}
+		hints = [][2]string{{leave, tr.T("close, it goes on")}}
 	case d.full:
-		hints[1][1] = "next field"
+		hints[1][1] = tr.T("next field")
 		if f := d.form.Focused(); f == fieldEnv || f == fieldMetadata {
 			// There, enter is part of the text.
 			hints[0][0] = key(keymap.Create, keymap.FormSubmit)
@@ -278,7 +299,10 @@ func (d *dialog) drawKeys(scr uv.Screen, in uv.Rectangle) {
 	}
 	x, y := in.Min.X+2, in.Max.Y-1
 	for _, h := range hints {
+		if x+draw.Width(h[0]+" "+h[1]) > in.Max.X {
+			break // half a hint is none
+		}
 		x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1]+"   ", t.Keys.Help)
+		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1], t.Keys.Help) + 3
 	}
 }

@@ -1,13 +1,12 @@
 package create
 
 import (
-	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -69,9 +68,9 @@ func lifetime(s string) (time.Duration, error) {
 	d, err := present.ParseDuration(strings.TrimSpace(s))
 	switch {
 	case err != nil:
-		return 0, errors.New("a duration such as 30m, 2h or 1d")
+		return 0, lang.Errorf("a duration such as 30m, 2h or 1d")
 	case d < time.Second:
-		return 0, errors.New("must be at least one second")
+		return 0, lang.Errorf("must be at least one second")
 	default:
 		return d, nil
 	}
@@ -81,14 +80,14 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func envKey(k string) error {
 	if !envName.MatchString(k) {
-		return fmt.Errorf("%q is not a name of an environment variable", present.CleanMax(k, 40))
+		return lang.Errorf("%q is not a name of an environment variable", present.CleanMax(k, 40))
 	}
 	return nil
 }
 
 func metaKey(k string) error {
 	if strings.HasPrefix(k, "abxdash.") {
-		return fmt.Errorf("%s is set by abxdash itself", present.CleanMax(k, 40))
+		return lang.Errorf("%s is set by abxdash itself", present.CleanMax(k, 40))
 	}
 	return nil
 }
@@ -105,13 +104,13 @@ func pairs(text string, check func(key string) error) (map[string]string, error)
 		k, v, ok := strings.Cut(line, "=")
 		k = strings.TrimSpace(k)
 		if !ok || k == "" {
-			return nil, fmt.Errorf("line %d is not KEY=VALUE", i+1)
+			return nil, lang.Errorf("line %d is not KEY=VALUE", i+1)
 		}
 		if err := check(k); err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
+			return nil, lang.Errorf("line %d: %s", i+1, err)
 		}
 		if _, twice := out[k]; twice {
-			return nil, fmt.Errorf("line %d: %s is there twice", i+1, present.CleanMax(k, 40))
+			return nil, lang.Errorf("line %d: %s is there twice", i+1, present.CleanMax(k, 40))
 		}
 		out[k] = v
 	}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +34,12 @@ const nobody = 65534
 // binary is the program under test, built once without the race detector.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if where := os.Getenv(crashEnv); where != "" {
+		os.Exit(crash(where))
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "abxdash-e2e-")
@@ -61,6 +67,9 @@ type user struct {
 	t    *testing.T
 	uid  int
 	home string
+	// exe is the program, and extra is added to its environment.
+	exe   string
+	extra []string
 }
 
 // users runs f as the user of the test and, as root, as an ordinary one too.
@@ -83,7 +92,7 @@ func newUser(t *testing.T, uid int) *user {
 	if err := os.Chown(home, uid, uid); err != nil && uid != os.Getuid() {
 		t.Fatal(err)
 	}
-	u := &user{t: t, uid: uid, home: home}
+	u := &user{t: t, uid: uid, home: home, exe: binary}
 	t.Cleanup(u.leave)
 	return u
 }
@@ -115,13 +124,13 @@ func (u *user) env() []string {
 
 // command is the program as this user, not started yet.
 func (u *user) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(u.exe, args...)
 	u.become(cmd)
 	return cmd
 }
 
 func (u *user) become(cmd *exec.Cmd) {
-	cmd.Env, cmd.Dir = u.env(), u.home
+	cmd.Env, cmd.Dir = append(u.env(), u.extra...), u.home
 	if u.uid != os.Getuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(u.uid), Gid: uint32(u.uid)}}
 	}
@@ -183,13 +192,32 @@ func (u *user) list() []listed {
 	return l
 }
 
+// logs are the ends of what the program and the local server have logged.
+func (u *user) logs() string {
+	var out strings.Builder
+	found, _ := filepath.Glob(filepath.Join(u.home, ".local/state/abxdash/*.log"))
+	more, _ := filepath.Glob(filepath.Join(u.home, ".local/state/abxdash/local/*.log"))
+	for _, f := range append(found, more...) {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		const last = 4 << 10
+		fmt.Fprintf(&out, "%s:\n%s\n", filepath.Base(f), data[max(0, len(data)-last):])
+	}
+	return out.String()
+}
+
 // program is the dashboard in a terminal.
 type program struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	pty   *os.File
-	term  *term.Terminal
-	read  chan struct{} // closed when everything was read
+	t    *testing.T
+	user *user
+	cmd  *exec.Cmd
+	pty  *os.File
+	term *term.Terminal
+	read chan struct{} // closed when everything was read
+	// alts counts how often the alternate screen was entered.
+	alts  atomic.Int64
 	ended chan error
 	start *unix.Termios
 }
@@ -197,7 +225,7 @@ type program struct {
 // open starts the program in a terminal of cols×rows cells.
 func (u *user) open(cols, rows uint16, args ...string) *program {
 	u.t.Helper()
-	p := &program{t: u.t, read: make(chan struct{}), ended: make(chan error, 1)}
+	p := &program{t: u.t, user: u, read: make(chan struct{}), ended: make(chan error, 1)}
 	master, tty, err := pty.Open()
 	if err != nil {
 		u.t.Fatal(err)
@@ -229,6 +257,7 @@ func (u *user) open(cols, rows uint16, args ...string) *program {
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := master.Read(buf)
+			p.alts.Add(int64(bytes.Count(buf[:n], []byte("\x1b[?1049h"))))
 			_, _ = p.term.Write(buf[:n])
 			if err != nil {
 				return
@@ -258,12 +287,20 @@ func (p *program) typ(text string) {
 // until waits for a condition on the screen.
 func (p *program) until(what string, cond func() bool) {
 	p.t.Helper()
-	waitWith(p.t, what, cond, func() string { return "the screen shows:\n" + p.screen() })
+	waitWith(p.t, what, cond, func() string {
+		return fmt.Sprintf("the title is %q, the screen shows:\n%s\nthe logs say:\n%s", p.term.Title(), p.screen(), p.user.logs())
+	})
 }
 
 func (p *program) untilShows(text string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("%q on the screen", text), func() bool { return p.shows(text) })
+}
+
+// untilTitle waits for a part of the title, which raw attach has for its status.
+func (p *program) untilTitle(text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("%q in the title", text), func() bool { return strings.Contains(p.term.Title(), text) })
 }
 
 func (p *program) untilGone(text string) {

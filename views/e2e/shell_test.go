@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"abxdash/ui/term"
 )
 
 // rss is the resident memory of the program in bytes.
@@ -41,6 +44,31 @@ func (p *program) poll(what string, cond func() bool) time.Duration {
 		time.Sleep(time.Millisecond)
 	}
 	return time.Since(start)
+}
+
+// delays are what keys took to the screen, sorted.
+type delays []time.Duration
+
+// at is a quantile, such as 0.5 for the median.
+func (d delays) at(q float64) time.Duration { return d[min(int(q*float64(len(d))), len(d)-1)] }
+
+func (d delays) String() string {
+	ms := func(q float64) float64 { return float64(d.at(q)) / float64(time.Millisecond) }
+	return fmt.Sprintf("%d keys, p50 %.1f ms, p90 %.1f ms, p99 %.1f ms, slowest %.1f ms", len(d), ms(0.5), ms(0.9), ms(0.99), ms(1))
+}
+
+// typing types at an empty prompt and measures each key until it is on the screen.
+func typing(p *program) delays {
+	p.t.Helper()
+	const keys = 100
+	out := make(delays, 0, keys)
+	for i := range keys {
+		want := "$ " + strings.Repeat("x", i+1)
+		p.typ("x")
+		out = append(out, p.poll("a typed character", func() bool { return p.shows(want) }))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // A shell that floods: 200 MB of output in a tab. The dashboard answers keys,
@@ -72,6 +100,11 @@ func TestE2EFlood(t *testing.T) {
 	p.untilShows("user@sandbox:~$")
 	p.typ("stty -echoctl; clear; echo ready\r")
 	p.untilShows("ready")
+	p.typ("clear\r")
+	p.until("an empty screen", func() bool { return strings.Count(p.screen(), "$") == 1 })
+	quiet := typing(p)
+	t.Logf("typing into a quiet dashboard: %v", quiet)
+	p.typ("\x15")
 	start := time.Now()
 	p.typ("cat big.txt; echo whole-$((1+1))\r")
 	p.untilShows("whole-2")
@@ -84,17 +117,14 @@ func TestE2EFlood(t *testing.T) {
 	p.untilShows("user@sandbox:~$")
 	p.typ("clear\r")
 	p.until("an empty screen", func() bool { return strings.Count(p.screen(), "$") == 1 })
-	var slowest, sum time.Duration
-	const keys = 40
-	for i := range keys {
-		p.typ("x")
-		want := "$ " + strings.Repeat("x", i+1)
-		d := p.poll("a typed character", func() bool { return p.shows(want) })
-		slowest, sum = max(slowest, d), sum+d
-	}
-	t.Logf("typing while another tab floods: %v a key, slowest %v", (sum / keys).Round(100*time.Microsecond), slowest.Round(100*time.Microsecond))
-	if mean := sum / keys; mean > 30*time.Millisecond*slack {
-		t.Errorf("a typed character takes %v to the screen", mean)
+	beside := typing(p)
+	t.Logf("typing while another tab floods: %v", beside)
+	// The slowest single keys are reported only: on a busy machine they say more
+	// about its other work.
+	for _, q := range []float64{0.5, 0.9} {
+		if limit := 2*quiet.at(q) + 30*time.Millisecond; beside.at(q) > limit {
+			t.Errorf("%.0f %% of the typed characters take up to %v to the screen, %v without the flood", 100*q, beside.at(q), quiet.at(q))
+		}
 	}
 	p.typ("\x03\x1dn")
 	p.untilShows("[1] 2")
@@ -116,8 +146,8 @@ func TestE2EFlood(t *testing.T) {
 		p.until("the flood again", func() bool { return strings.Count(p.screen(), "0123456789abcdefghijklmnopqrstuvwxyz") > 20 })
 	}
 	t.Logf("ctrl-c to the prompt on the screen: slowest of 5 %v; resident memory %d MB", worst.Round(time.Millisecond), p.rss()>>20)
-	if worst > 200*time.Millisecond*slack {
-		t.Errorf("ctrl-c takes %v", worst)
+	if limit := 200*time.Millisecond*slack + 2*quiet.at(1); worst > limit {
+		t.Errorf("ctrl-c takes %v; a key without the flood up to %v", worst, quiet.at(1))
 	}
 	if m := p.rss(); m > 300<<20 {
 		t.Errorf("resident memory is %d MB", m>>20)
@@ -137,7 +167,8 @@ func rawShell(u *user, name string) *program {
 	p := u.open(100, 30)
 	p.untilShows(name)
 	p.typ("A")
-	p.until("the raw shell", func() bool { return p.shows("user@sandbox:~$") && !p.shows("Sandboxes") })
+	p.untilTitle(name + " — TTL")
+	p.untilShows("user@sandbox:~$")
 	return p
 }
 
@@ -151,26 +182,47 @@ func TestE2ERawAttach(t *testing.T) {
 	u.must("create", "--name", "rawbox", "--timeout", "20m")
 	p := u.open(100, 30)
 	p.untilShows("rawbox")
-	before := p.term.Modes()
+	// A frame may be under way, here and at the end: that is not a mode left on.
+	modes := func() term.Modes {
+		m := p.term.Modes()
+		m.Sync = false
+		return m
+	}
+	before := modes()
 	p.typ("A")
-	p.until("the raw shell", func() bool { return p.shows("user@sandbox:~$") && !p.shows("Sandboxes") })
-	p.until("the title", func() bool { return strings.Contains(p.term.Title(), "rawbox — TTL") })
+	// The title is set by raw attach only: the pane shows the same prompt before it.
+	p.untilTitle("rawbox — TTL")
+	p.untilShows("user@sandbox:~$")
+	alts := p.alts.Load()
 	p.typ("stty size\r")
 	p.untilShows("30 100")
-	p.typ("\x1dt")
-	p.until("the extension in the title", func() bool { return strings.Contains(p.term.Title(), "→") })
-	p.typ("\x1dc")
-	p.until("the second shell", func() bool { return strings.Contains(p.term.Title(), "[2]") })
-	p.typ("echo in-two-$((1+1))\r")
+	p.typ("\x1d")
+	p.untilTitle("ctrl+] … d detach")
+	p.typ("t")
+	p.untilTitle("→")
+	// What is typed behind the key goes to the new shell.
+	p.typ("\x1dcecho in-two-$((1+1))\r")
+	p.untilTitle("[2]")
 	p.untilShows("in-two-2")
+	p.typ("\x1dr")
+	p.untilTitle("● rec")
+	p.typ("\x1dr")
+	p.untilTitle("recorded ")
+	p.typ("\x1d]")
+	p.untilTitle("nothing was copied yet")
 	p.typ("\x1dn")
+	p.untilTitle("[1]")
 	p.untilShows("30 100")
+	p.untilGone("in-two-2")
+	if n := p.alts.Load(); n != alts {
+		t.Errorf("the dashboard took the terminal back %d times in between", n-alts)
+	}
 	p.typ(leaveOn)
 	p.untilShows("modes-2")
 	p.typ("\x1dd")
 	p.untilShows("Sandboxes")
 	p.untilShows("rawbox")
-	waitWith(t, "the modes of before", func() bool { return p.term.Modes() == before }, func() string { return cmp.Diff(before, p.term.Modes()) })
+	waitWith(t, "the modes of before", func() bool { return modes() == before }, func() string { return cmp.Diff(before, modes()) })
 	p.typ("q")
 	p.leaves()
 }
@@ -280,4 +332,58 @@ func TestE2EShellsOutliveTheDashboard(t *testing.T) {
 	b.untilShows("new--5")
 	b.typ("exit\r")
 	b.leaves()
+}
+
+// The keys of attach without a dashboard: more shells, a recording, the
+// scroll-back with search and copying, pasting, the list of keys, and a reason
+// for what it does not have.
+func TestE2EAttachKeys(t *testing.T) {
+	u := newUser(t, os.Getuid())
+	u.must("create", "--name", "box", "--timeout", "20m")
+	a := u.open(90, 24, "attach", "box")
+	a.untilTitle("[1] box — TTL")
+	a.untilShows("user@sandbox:~$")
+	a.typ("seq 100 160; echo needle-$((40+2)); seq 200 260\r")
+	a.untilShows("260")
+	a.typ("\x1d[")
+	a.untilShows("scrolled back")
+	a.typ("/needle-42\r")
+	a.untilShows("needle-42")
+	a.typ("y")
+	a.untilShows("copied 9 characters")
+	a.typ("\x1b")
+	a.untilTitle("detaches")
+	a.typ("echo \x1d]\r")
+	a.until("the pasted text", func() bool { return strings.Contains(a.screen(), "$ echo needle-42") })
+	a.typ("\x1d?")
+	a.untilShows("Keys while attached")
+	a.typ(" ")
+	a.untilTitle("detaches")
+	a.typ("\x1du")
+	a.untilTitle("in the dashboard")
+	a.typ("\x1dr")
+	a.untilTitle("● rec 00:0")
+	a.typ("\x1dcecho in-two-$((1+1))\r")
+	a.untilTitle("[2]")
+	a.untilShows("in-two-2")
+	a.typ("\x1dn")
+	a.untilTitle("[1]")
+	a.untilShows("needle-42") // it is as it was left
+	a.typ("\x1dr")
+	a.untilTitle("recorded ")
+	a.typ("\x1dd")
+	a.leaves()
+	files, _ := filepath.Glob(filepath.Join(u.home, ".local/state/abxdash/recordings/*.cast"))
+	if len(files) != 1 {
+		t.Fatalf("recordings: %v", files)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in-two-2", "needle-42"} {
+		if !bytes.Contains(data, []byte(want)) {
+			t.Errorf("the recording lacks %q", want)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"abxdash/client"
 	"abxdash/client/stream"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -126,7 +127,7 @@ func (m *Manager) Survives() []string {
 	for k, b := range m.boxes {
 		for _, r := range b.runs {
 			if !r.over {
-				out = append(out, fmt.Sprintf("%s in %s", present.CleanMax(r.line, 30), present.Clean(string(k.ID))))
+				out = append(out, m.env.Lang.T("%s in %s", present.CleanMax(r.line, 30), present.Clean(string(k.ID))))
 			}
 		}
 	}
@@ -150,7 +151,10 @@ func (m *Manager) Update(msg tea.Msg) (tea.Cmd, bool) {
 		r := msg.r
 		r.over, r.ended = true, m.env.Now()
 		r.exit, r.err = msg.exit, msg.err
-		return m.event(r, fmt.Sprintf("%s: %s, %s", present.CleanMax(r.line, 60), r.ending(), took(r.took(r.ended))), !r.ok()), false
+		return present.Event(present.EventMsg{
+			Key: r.key, At: r.ended, Kind: present.EventCommand, Bad: !r.ok(), Took: r.took(r.ended),
+			Text: m.env.Lang.T("%s: %s, %s", present.CleanMax(r.line, 60), r.ending(m.env.Lang), took(r.took(r.ended))),
+		}), false
 	}
 	return nil, false
 }
@@ -211,7 +215,7 @@ func (m *Manager) started(msg startedMsg) tea.Cmd {
 	if msg.err != nil {
 		r.over, r.err, r.ended = true, msg.err, m.env.Now()
 		r.ring.Finish()
-		return m.event(r, present.CleanMax(r.line, 60)+": "+r.ending(), true)
+		return m.event(r, present.CleanMax(r.line, 60)+": "+r.ending(m.env.Lang), true)
 	}
 	r.pump = stream.StartPump(msg.proc, r.tee, m.env.Now)
 	ctx, pump := m.env.Ctx, r.pump
@@ -299,7 +303,7 @@ func (m *Manager) sent(msg sentMsg) tea.Cmd {
 	r.inbox = r.inbox[1:]
 	if msg.err != nil {
 		r.inbox = nil
-		return ui.Toast(ui.ToastError, "input: "+present.ErrorLine(msg.err))
+		return ui.Toast(ui.ToastError, m.env.Lang.T("input: %s", present.ErrorLine(msg.err)))
 	}
 	if len(r.inbox) > 0 && !r.over {
 		return m.sendNext(r)
@@ -325,11 +329,11 @@ func (m *Manager) stop(r *run) tea.Cmd {
 	}
 	if r.pump == nil {
 		r.stopEarly = true
-		return ui.Toast(ui.ToastInfo, "it is stopped as soon as it has started")
+		return ui.Toast(ui.ToastInfo, m.env.Lang.T("it is stopped as soon as it has started"))
 	}
-	sig, word := client.SIGTERM, "SIGTERM sent; again to kill it"
+	sig, word := client.SIGTERM, m.env.Lang.T("SIGTERM sent; again to kill it")
 	if r.asked > 0 {
-		sig, word = client.SIGKILL, "SIGKILL sent"
+		sig, word = client.SIGKILL, m.env.Lang.T("SIGKILL sent")
 	}
 	r.asked++
 	proc, ctx := r.pump.Process(), m.env.Ctx
@@ -342,18 +346,18 @@ func (m *Manager) stop(r *run) tea.Cmd {
 }
 
 // ending words how a command stands.
-func (r *run) ending() string {
+func (r *run) ending(tr *lang.Catalog) string {
 	switch {
 	case !r.over && r.pump == nil:
-		return "starting"
+		return tr.T("starting")
 	case !r.over:
-		return "running"
+		return tr.T("running")
 	case r.pump == nil:
-		return "not started: " + present.ErrorLine(r.err)
+		return tr.T("not started: %s", present.ErrorLine(r.err))
 	case r.err != nil:
 		return present.ErrorLine(r.err)
 	}
-	return r.exit.String()
+	return tr.Word(r.exit.String())
 }
 
 // ok reports a command that ended well.

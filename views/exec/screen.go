@@ -60,6 +60,7 @@ func New(o Options, s client.Sandbox) *Screen {
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
 	s.pane = logpane.New(env.Keys, nil)
+	s.pane.Lang = env.Lang
 	s.input = form.NewInput(env.Keys, keymap.Input, "$ ")
 	s.prompt()
 	s.input.SetHistory(s.box.history)
@@ -74,7 +75,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 func (s *Screen) Close() {}
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Output" }
+func (s *Screen) Title() string { return s.env.Lang.T("Output") }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
@@ -89,9 +90,9 @@ func (s *Screen) Captures() bool { return s.typing || s.feed != nil || s.pane.Ca
 
 // prompt words the command line by whether standard input will be open.
 func (s *Screen) prompt() {
-	s.input.Prompt, s.input.Placeholder = "$ ", "a shell line, run in the sandbox; enter runs it"
+	s.input.Prompt, s.input.Placeholder = "$ ", s.env.Lang.T("a shell line, run in the sandbox; enter runs it")
 	if s.box.stdin {
-		s.input.Prompt, s.input.Placeholder = "$< ", "a shell line whose standard input stays open; enter runs it"
+		s.input.Prompt, s.input.Placeholder = "$< ", s.env.Lang.T("a shell line whose standard input stays open; enter runs it")
 	}
 }
 
@@ -103,22 +104,22 @@ func (s *Screen) Disabled(a keymap.Action) string {
 			return s.opts.ReadOnly
 		}
 		if a == keymap.OutputRerun && s.shown == nil {
-			return "no command has been run yet"
+			return s.env.Lang.T("no command has been run yet")
 		}
 	case keymap.OutputCancel:
 		if s.shown == nil || s.shown.over {
-			return "nothing is running here"
+			return s.env.Lang.T("nothing is running here")
 		}
 	case keymap.OutputInput:
 		switch {
 		case s.opts.ReadOnly != "":
 			return s.opts.ReadOnly
 		case s.shown == nil || s.shown.over || s.shown.pump == nil:
-			return "nothing is running here"
+			return s.env.Lang.T("nothing is running here")
 		case !s.shown.stdin:
-			return "this command has no standard input; " + s.env.Keys.Hint(keymap.OutputStdin) + " keeps it open for the next ones"
+			return s.env.Lang.T("this command has no standard input; %s keeps it open for the next ones", s.env.Keys.Hint(keymap.OutputStdin))
 		case s.shown.closedIn:
-			return "the end of its input was sent"
+			return s.env.Lang.T("the end of its input was sent")
 		}
 	case keymap.OutputStdin:
 		return s.opts.ReadOnly
@@ -233,15 +234,15 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 			return s.run(s.shown.line)
 		}
 	case keymap.OutputInput:
-		s.feed = form.NewInput(s.env.Keys, keymap.Input, "input: ")
-		s.feed.Placeholder = "enter sends the line, ctrl+d on an empty one ends the input, esc leaves"
+		s.feed = form.NewInput(s.env.Keys, keymap.Input, s.env.Lang.T("input: "))
+		s.feed.Placeholder = s.env.Lang.T("enter sends the line, ctrl+d on an empty one ends the input, esc leaves")
 	case keymap.OutputStdin:
 		s.box.stdin = !s.box.stdin
 		s.prompt()
 		if s.box.stdin {
-			return ui.Toast(ui.ToastInfo, "the next commands keep standard input open; "+s.env.Keys.Hint(keymap.OutputInput)+" types to one")
+			return ui.Toast(ui.ToastInfo, s.env.Lang.T("the next commands keep standard input open; %s types to one", s.env.Keys.Hint(keymap.OutputInput)))
 		}
-		return ui.Toast(ui.ToastInfo, "the next commands have no standard input")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("the next commands have no standard input"))
 	case keymap.OutputMerged:
 		return s.toggleMerged()
 	case keymap.LogLine:
@@ -283,7 +284,7 @@ func (s *Screen) fullLine() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return ui.OpenOverlay(textbox.New(textbox.Options{Title: present.Plural(len(text), "byte in this line", "bytes in this line"), Text: text, Colors: true}))
+	return ui.OpenOverlay(textbox.New(textbox.Options{Title: s.env.Lang.N(len(text), "%d byte in this line", "%d bytes in this line", len(text)), Text: text, Colors: true}))
 }
 
 // step shows an older or newer command.
@@ -299,9 +300,10 @@ func (s *Screen) step(d int) {
 func (s *Screen) copyAll() tea.Cmd {
 	text := s.pane.Text()
 	if len(text) > maxCopy {
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("%s is too much for the clipboard; save it to a file instead", present.Size(int64(len(text)))))
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("%s is too much for the clipboard; save it to a file instead", present.Size(int64(len(text)))))
 	}
-	return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, "copied "+present.Plural(strings.Count(text, "\n"), "line", "lines")))
+	n := strings.Count(text, "\n")
+	return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, s.env.Lang.N(n, "copied %d line", "copied %d lines", n)))
 }
 
 // save writes the output, byte by byte as it came, to a new file and says where.
@@ -309,7 +311,7 @@ func (s *Screen) save() tea.Cmd {
 	if s.shown == nil && !s.merged {
 		return nil
 	}
-	dir := s.opts.Dir
+	dir, tr := s.opts.Dir, s.env.Lang
 	var base string
 	var write func(io.Writer) (int64, error)
 	if s.merged {
@@ -342,14 +344,14 @@ func (s *Screen) save() tea.Cmd {
 				}
 			}
 			if err != nil {
-				return ui.ToastMsg{Level: ui.ToastError, Text: "save: " + present.Clean(err.Error())}
+				return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: %s", present.Clean(err.Error()))}
 			}
 			if lost > 0 {
-				return ui.ToastMsg{Level: ui.ToastWarn, Text: "saved " + present.Clean(path) + " without the last " + present.Size(lost) + ": more than is kept"}
+				return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("saved %s without the last %s: more than is kept", present.Clean(path), present.Size(lost))}
 			}
-			return ui.ToastMsg{Level: ui.ToastOK, Text: "saved " + present.Clean(path)}
+			return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
 		}
-		return ui.ToastMsg{Level: ui.ToastError, Text: "save: too many files of that name"}
+		return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: too many files of that name")}
 	}
 }
 
@@ -371,9 +373,9 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	if s.typing {
 		return s.input.Draw(scr, line, t)
 	}
-	hint := s.env.Keys.Hint(keymap.SandboxRun) + " types a command"
+	hint := s.env.Lang.T("%s types a command", s.env.Keys.Hint(keymap.SandboxRun))
 	if s.shown != nil && !s.shown.over && s.shown.stdin && !s.shown.closedIn {
-		hint += "   " + s.env.Keys.Hint(keymap.OutputInput) + " types to the running one"
+		hint += "   " + s.env.Lang.T("%s types to the running one", s.env.Keys.Hint(keymap.OutputInput))
 	}
 	if s.opts.ReadOnly != "" {
 		hint = s.opts.ReadOnly
@@ -412,11 +414,12 @@ func (s *Screen) drawRuns(scr uv.Screen, area uv.Rectangle) {
 		x, y := area.Min.X+1, area.Min.Y+row
 		x += draw.Text(scr, x, y, area.Max.X-x, fmt.Sprintf("#%d ", r.n), dim)
 		x += draw.Text(scr, x, y, area.Max.X-x, mark+" ", ms)
-		right := fmt.Sprintf(" %s  %s ", present.CleanMax(r.ending(), 60), took(r.took(s.env.Now())))
-		room := area.Max.X - x - len([]rune(right))
+		right := fmt.Sprintf(" %s  %s ", present.CleanMax(r.ending(s.env.Lang), 60), took(r.took(s.env.Now())))
+		wide := draw.Width(right)
+		room := area.Max.X - x - wide
 		if room > 8 {
 			draw.Text(scr, x, y, room, present.Clean(r.line), st)
-			draw.Text(scr, area.Max.X-len([]rune(right)), y, len([]rune(right)), right, ms)
+			draw.Text(scr, area.Max.X-wide, y, wide, right, ms)
 		} else {
 			draw.Text(scr, x, y, area.Max.X-x, present.Clean(r.line), st)
 		}
@@ -433,15 +436,15 @@ func (s *Screen) drawLog(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		border, title = t.Border.Normal, t.Border.Title
 	}
 	if s.merged {
-		in := draw.Box(scr, area, t, "all sandboxes ─ "+s.pane.Status(), border, title)
+		in := draw.Box(scr, area, t, s.env.Lang.T("all sandboxes")+" ─ "+s.pane.Status(), border, title)
 		return s.pane.Draw(scr, in, t)
 	}
 	if s.shown == nil {
-		in := draw.Box(scr, area, t, "Output", border, title)
-		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, "Nothing has been run here yet.", t.Text.Dim)
+		in := draw.Box(scr, area, t, s.Title(), border, title)
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, s.env.Lang.T("Nothing has been run here yet."), t.Text.Dim)
 		return nil
 	}
-	head := fmt.Sprintf("#%d %s ─ %s ─ %s", s.shown.n, present.CleanMax(s.shown.line, max(8, area.Dx()/3)), present.CleanMax(s.shown.ending(), 60), s.pane.Status())
+	head := fmt.Sprintf("#%d %s ─ %s ─ %s", s.shown.n, present.CleanMax(s.shown.line, max(8, area.Dx()/3)), present.CleanMax(s.shown.ending(s.env.Lang), 60), s.pane.Status())
 	in := draw.Box(scr, area, t, head, border, title)
 	return s.pane.Draw(scr, in, t)
 }

@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"abxdash/client"
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -42,14 +42,14 @@ func (s *Screen) remotePath(text string) string {
 func (s *Screen) rename(text string) (tea.Cmd, error) {
 	e, ok := s.list.Cursor()
 	if !ok || e.Name == ".." {
-		return nil, errors.New("put the cursor on a file or a folder")
+		return nil, lang.Errorf("put the cursor on a file or a folder")
 	}
 	to := s.remotePath(text)
 	if to == e.Path {
 		return nil, nil
 	}
 	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
-	m := changedMsg{owner: s, text: "renamed " + present.Clean(e.Name) + " to " + present.Clean(to)}
+	m := changedMsg{owner: s, text: s.env.Lang.T("renamed %s to %s", present.Clean(e.Name), present.Clean(to))}
 	if path.Dir(to) == s.cwd {
 		m.cursor = path.Base(to)
 	}
@@ -70,7 +70,7 @@ func (s *Screen) rename(text string) (tea.Cmd, error) {
 func (s *Screen) mkdir(text string) (tea.Cmd, error) {
 	to := s.remotePath(text)
 	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
-	m := changedMsg{owner: s, text: "made " + present.Clean(to)}
+	m := changedMsg{owner: s, text: s.env.Lang.T("made %s", present.Clean(to))}
 	if rel, ok := strings.CutPrefix(to, strings.TrimSuffix(s.cwd, "/")+"/"); ok {
 		m.cursor, _, _ = strings.Cut(rel, "/")
 	}
@@ -89,7 +89,7 @@ func (s *Screen) delete() tea.Cmd {
 	if len(list) == 0 {
 		return nil
 	}
-	t := s.env.Theme
+	t, tr := s.env.Theme, s.env.Lang
 	var lines []dialog.Line
 	folders := 0
 	for i, e := range list {
@@ -101,29 +101,29 @@ func (s *Screen) delete() tea.Cmd {
 		}
 	}
 	if n := len(list) - 12; n > 0 {
-		lines = append(lines, dialog.Line{Text: fmt.Sprintf("and %d more", n), Style: t.Text.Dim})
+		lines = append(lines, dialog.Line{Text: tr.T("and %d more", n), Style: t.Text.Dim})
 	}
 	if folders > 0 {
-		lines = append(lines, dialog.Line{Text: present.Plural(folders, "folder", "folders") + " with everything in it. This cannot be undone.", Style: t.Text.Warn})
+		lines = append(lines, dialog.Line{Text: tr.N(folders, "%d folder with everything in it. This cannot be undone.", "%d folders with everything in it. This cannot be undone.", folders), Style: t.Text.Warn})
 	} else {
-		lines = append(lines, dialog.Line{Text: "This cannot be undone.", Style: t.Text.Dim})
+		lines = append(lines, dialog.Line{Text: tr.T("This cannot be undone."), Style: t.Text.Dim})
 	}
 	count := 0
 	if len(list) > askCount {
 		count = len(list)
 	}
 	return ui.OpenOverlay(dialog.Confirm(dialog.ConfirmOptions{
-		Title: "Delete " + present.Plural(len(list), "entry", "entries") + " in " + present.Label(s.sb) + "?",
-		Lines: lines, Yes: "delete", No: "keep", Danger: true, Count: count, OnYes: s.remove(list),
+		Title: tr.N(len(list), "Delete %d entry in %s?", "Delete %d entries in %s?", len(list), present.Label(s.sb)),
+		Lines: lines, Yes: tr.T("delete"), No: tr.T("keep"), Danger: true, Count: count, OnYes: s.remove(list),
 	}))
 }
 
 func (s *Screen) remove(list []client.Entry) tea.Cmd {
-	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
+	ctx, fs, id, tr := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID, s.env.Lang
 	return func() tea.Msg {
-		m := changedMsg{owner: s, all: len(list), text: "deleted " + present.Plural(len(list), "entry", "entries")}
+		m := changedMsg{owner: s, all: len(list), text: tr.N(len(list), "deleted %d entry", "deleted %d entries", len(list))}
 		if len(list) == 1 {
-			m.text = "deleted " + present.Clean(list[0].Path)
+			m.text = tr.T("deleted %s", present.Clean(list[0].Path))
 		}
 		for _, e := range list {
 			if err := fs.Remove(ctx, id, e.Path); err != nil {
@@ -217,9 +217,9 @@ func (s *Screen) found(m foundMsg) tea.Cmd {
 	case m.err != nil:
 		return ui.Toast(ui.ToastError, present.ErrorLine(m.err))
 	case len(m.found) == 0:
-		text := "no name holds " + present.CleanMax(m.text, 60)
+		text := s.env.Lang.T("no name holds %s", present.CleanMax(m.text, 60))
 		if m.partial {
-			text += ", as far as was looked"
+			text = s.env.Lang.T("no name holds %s, as far as was looked", present.CleanMax(m.text, 60))
 		}
 		return ui.Toast(ui.ToastInfo, text)
 	}
@@ -234,9 +234,10 @@ func (s *Screen) found(m foundMsg) tea.Cmd {
 		}
 		items[i] = it
 	}
-	title := present.Plural(len(m.found), "name holds ", "names hold ") + present.CleanMax(m.text, 40)
+	n := len(m.found)
+	title := s.env.Lang.N(n, "%d name holds %s", "%d names hold %s", n, present.CleanMax(m.text, 40))
 	if m.partial {
-		title += ", there may be more"
+		title += ", " + s.env.Lang.T("there may be more")
 	}
 	return ui.OpenOverlay(dialog.Menu(title, items))
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -43,9 +44,15 @@ type copyState struct {
 	changed time.Time
 	// finished are the files of a folder that are whole, by their path in it.
 	finished map[string]int64
-	// skipped says what was left out and why, untrusted text.
-	skipped []string
+	// skipped says what was left out and why.
+	skipped []leftOut
 }
+
+// leftOut is an entry of a folder that was not moved, and why. The path is
+// untrusted, the reason one for [lang.Catalog.Word].
+type leftOut struct{ path, why string }
+
+func (l leftOut) words(tr *lang.Catalog) string { return l.path + " (" + tr.Word(l.why) + ")" }
 
 func (t *transfer) run(ctx context.Context) error {
 	t.copy.skipped = nil
@@ -277,7 +284,7 @@ func (t *transfer) survey(ctx context.Context) ([]node, error) {
 		for _, e := range entries {
 			rel := path.Join(dir, e.Name)
 			if why := refused(e, seen); why != "" {
-				t.copy.skipped = append(t.copy.skipped, dir+"/"+e.Name+" ("+why+")")
+				t.copy.skipped = append(t.copy.skipped, leftOut{dir + "/" + e.Name, why})
 				continue
 			}
 			if len(out) >= maxTreeEntries || strings.Count(rel, "/") > maxTreeDepth {
@@ -304,18 +311,18 @@ func (t *transfer) survey(ctx context.Context) ([]node, error) {
 func refused(e client.Entry, seen map[string]bool) string {
 	switch {
 	case !plainName(e.Name):
-		return "its name leads elsewhere"
+		return lang.Mark("its name leads elsewhere")
 	case e.Type == client.FileDir && e.LinkTarget != "":
-		return "a link to a folder"
+		return lang.Mark("a link to a folder")
 	case e.Type != client.FileDir && e.Type != client.FileRegular:
-		return "not a file"
+		return lang.Mark("not a file")
 	}
 	folded := e.Name
 	if runtime.GOOS != "linux" {
 		folded = strings.ToLower(folded)
 	}
 	if seen[folded] {
-		return "this disk takes another name here for the same"
+		return lang.Mark("this disk takes another name here for the same")
 	}
 	seen[folded] = true
 	return ""
@@ -398,7 +405,7 @@ func (t *transfer) uploadTree(ctx context.Context) error {
 			dirs = append(dirs, rel)
 			return ctx.Err()
 		case !d.Type().IsRegular():
-			t.copy.skipped = append(t.copy.skipped, rel+" (not a regular file)")
+			t.copy.skipped = append(t.copy.skipped, leftOut{rel, lang.Mark("not a regular file")})
 			return nil
 		}
 		info, err := d.Info()

@@ -1,9 +1,7 @@
 package files
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,7 +21,9 @@ type diffMsg struct {
 	text  string
 	same  bool
 	title string
-	err   error
+	// compared numbers the comparison over sandboxes that this is; 0 is none.
+	compared uint64
+	err      error
 }
 
 // pair are the two files to compare: two marked ones, or a marked one and the cursor.
@@ -50,9 +50,9 @@ func (s *Screen) diff() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
+	ctx, fs, id, tr := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID, s.env.Lang
 	return func() tea.Msg {
-		m := diffMsg{owner: s, title: present.CleanMax(a.Name, 40) + " and " + present.CleanMax(b.Name, 40)}
+		m := diffMsg{owner: s, title: tr.T("%s and %s", present.CleanMax(a.Name, 40), present.CleanMax(b.Name, 40))}
 		var left, right []byte
 		if left, m.err = limited(ctx, fs, id, a.Path); m.err != nil {
 			return m
@@ -60,14 +60,7 @@ func (s *Screen) diff() tea.Cmd {
 		if right, m.err = limited(ctx, fs, id, b.Path); m.err != nil {
 			return m
 		}
-		switch {
-		case bytes.Equal(left, right):
-			m.same = true
-		case binary(left) || binary(right):
-			m.text = fmt.Sprintf("They differ and are not text: %s and %s.", present.Size(int64(len(left))), present.Size(int64(len(right))))
-		default:
-			m.text = unified(textbox.Split(textbox.Plain(string(left))), textbox.Split(textbox.Plain(string(right))))
-		}
+		m.text, m.same = compareBytes(tr, left, right)
 		return m
 	}
 }
@@ -87,13 +80,19 @@ func limited(ctx context.Context, fs client.Files, id client.ID, path string) ([
 }
 
 func (s *Screen) diffed(m diffMsg) tea.Cmd {
+	if m.owner != s || m.compared != 0 && m.compared != s.compared {
+		return nil
+	}
+	if m.compared != 0 {
+		s.stopCompare()
+	}
 	switch {
-	case m.owner != s:
+	case stopped(m.err):
 		return nil
 	case m.err != nil:
 		return ui.Toast(ui.ToastError, present.ErrorLine(m.err))
 	case m.same:
-		return ui.Toast(ui.ToastOK, m.title+" are the same")
+		return ui.Toast(ui.ToastOK, s.env.Lang.T("%s are the same", m.title))
 	}
 	return ui.OpenOverlay(textbox.New(textbox.Options{Title: m.title, Text: m.text, Colors: true, NoWrap: true, Copy: stripColors(m.text)}))
 }

@@ -54,7 +54,7 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	s.drawList(scr, s.geo.list)
 	search := s.drawPreview(scr, s.geo.preview)
 	for i := range s.geo.transfers.Dy() {
-		draw.Line(scr, s.geo.transfers, i, " "+moving[i].progress(), s.env.Theme.Text.Info)
+		draw.Line(scr, s.geo.transfers, i, " "+moving[i].progress(s.env.Lang), s.env.Theme.Text.Info)
 	}
 	if s.ask == askNothing {
 		return search
@@ -73,7 +73,7 @@ func (s *Screen) drawList(scr uv.Screen, area uv.Rectangle) {
 	}
 	in := draw.Box(scr, area, t, present.Elide(s.where(), max(4, area.Dx()-6)), border, title)
 	if s.cwd == "" {
-		text, st := "reading the home folder …", t.Text.Dim
+		text, st := s.env.Lang.T("reading the home folder …"), t.Text.Dim
 		if s.err != nil {
 			text, st = present.ErrorLine(s.err), t.Text.Error
 		}
@@ -93,7 +93,7 @@ func (s *Screen) drawPreview(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	if s.focus == panePreview {
 		border, title = t.Border.Focused, t.Border.TitleFocused
 	}
-	head := "Preview"
+	head := s.env.Lang.T("Preview")
 	if e, ok := s.list.Cursor(); ok && s.preview.path != "" {
 		head = present.Clean(e.Name)
 		if e.Name != ".." {
@@ -103,13 +103,18 @@ func (s *Screen) drawPreview(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 			head += "  hex"
 		}
 		if s.preview.cut {
-			head += "  beginning only"
+			head += "  " + s.env.Lang.T("beginning only")
+		}
+		if s.preview.about != "" {
+			head += "  " + s.preview.about
 		}
 	}
 	in := draw.Box(scr, area, t, head, border, title)
 	switch {
 	case s.preview.note != "":
-		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, s.preview.note, t.Text.Dim)
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, s.env.Lang.Word(s.preview.note), t.Text.Dim)
+	case s.preview.picture != nil:
+		s.preview.picture.draw(scr, in, t)
 	case s.view != nil:
 		return s.view.Draw(scr, in, t)
 	}
@@ -123,20 +128,20 @@ func (s *Screen) drawInput(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	}
 	t := s.env.Theme
 	cur := s.input.Draw(scr, uv.Rect(area.Min.X, area.Min.Y, area.Dx(), 1), t)
-	hint, st := "", t.Text.Dim
+	hint, st, tr := "", t.Text.Dim, s.env.Lang
 	switch {
 	case s.notice != "":
 		hint, st = s.notice, t.Text.Error
 	case s.ask == askDownload:
-		hint = "a path on this machine, relative to " + present.Clean(s.opts.Dir)
+		hint = tr.T("a path on this machine, relative to %s", present.Clean(s.opts.Dir))
 	case s.ask == askUpload:
-		hint = "a file or a folder on this machine; tab completes"
+		hint = tr.T("a file or a folder on this machine; tab completes")
 	case s.ask == askRename || s.ask == askMkdir:
-		hint = "in the sandbox, relative to " + present.Clean(s.cwd)
+		hint = tr.T("in the sandbox, relative to %s", present.Clean(s.cwd))
 	case s.ask == askSearch:
-		hint = "looks in " + present.Clean(s.cwd) + " and below"
+		hint = tr.T("looks in %s and below", present.Clean(s.cwd))
 	case s.ask == askFilter:
-		hint = "enter keeps the filter, esc drops it"
+		hint = tr.T("enter keeps the filter, esc drops it")
 	}
 	draw.Line(scr, area, 1, strings.TrimSpace(hint), st)
 	return cur

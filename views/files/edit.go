@@ -96,7 +96,7 @@ func (s *Screen) editStep(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case editFailedMsg:
 		if m.owner == s {
-			return ui.Toast(ui.ToastError, "edit: "+present.ErrorLine(m.err))
+			return ui.Toast(ui.ToastError, s.env.Lang.T("edit: %s", present.ErrorLine(m.err)))
 		}
 	case editReadyMsg:
 		if m.e.owner == s {
@@ -126,7 +126,7 @@ func (s *Screen) runEditor(e *editing) tea.Cmd {
 	argv, err := client.CommandLine(s.opts.Editor)
 	if err != nil || argv[0] == "sh" {
 		_ = os.RemoveAll(e.dir)
-		return ui.Toast(ui.ToastError, "set $VISUAL or $EDITOR to the name of an editor, with options if it needs any")
+		return ui.Toast(ui.ToastError, s.env.Lang.T("set $VISUAL or $EDITOR to the name of an editor, with options if it needs any"))
 	}
 	argv = append(argv, e.local)
 	cmd := exec.CommandContext(s.env.Ctx, argv[0], argv[1:]...)
@@ -144,7 +144,8 @@ func editorLeft(e *editing, err error) tea.Msg {
 // judge compares what the editor left with what was there, and the file in the
 // sandbox with what it was.
 func (s *Screen) judge(e *editing) tea.Cmd {
-	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
+	ctx, fs, id, tr := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID, s.env.Lang
+	name := present.CleanMax(e.entry.Name, 40)
 	return func() tea.Msg {
 		data, err := os.ReadFile(e.local)
 		if err != nil {
@@ -158,11 +159,11 @@ func (s *Screen) judge(e *editing) tea.Cmd {
 		now, err := whole(ctx, fs, id, e.entry.Path)
 		switch {
 		case errors.Is(err, client.ErrNotFound):
-			m.remote = "was deleted"
+			m.remote = tr.T("%s was deleted in the sandbox while you edited it", name)
 		case err != nil:
 			return editFailedMsg{owner: s, err: fmt.Errorf("%w; the edited copy is %s", err, e.local)}
 		case !bytes.Equal(now, e.before):
-			m.remote = "was changed"
+			m.remote = tr.T("%s was changed in the sandbox while you edited it", name)
 		}
 		return m
 	}
@@ -174,15 +175,17 @@ func (s *Screen) judged(m editJudgedMsg) tea.Cmd {
 	switch {
 	case bytes.Equal(e.before, e.after):
 		_ = os.RemoveAll(e.dir)
-		return ui.Toast(ui.ToastInfo, present.Clean(e.entry.Name)+" is as it was; nothing was sent")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("%s is as it was; nothing was sent", present.Clean(e.entry.Name)))
 	case m.remote == "":
 		return s.put(e, e.entry.Path)
 	}
 	// Whoever leaves the box without choosing still learns where the copy is.
-	return tea.Batch(ui.Toast(ui.ToastInfo, "the edited copy is "+present.Clean(e.local)), ui.OpenOverlay(dialog.Menu(present.CleanMax(e.entry.Name, 40)+" "+m.remote+" in the sandbox while you edited it", []dialog.Item{
-		{Label: "Keep mine beside it", Hint: present.CleanMax(e.entry.Name, 40) + ".mine", Cmd: s.put(e, e.entry.Path+".mine")},
-		{Label: "Send nothing", Hint: "the copy stays here: " + present.CleanMax(e.local, 60), Cmd: ui.Toast(ui.ToastInfo, "the edited copy is "+present.Clean(e.local))},
-		{Label: "Replace the one in the sandbox", Hint: "loses what changed there", Cmd: s.put(e, e.entry.Path)},
+	tr := s.env.Lang
+	where := ui.Toast(ui.ToastInfo, tr.T("the edited copy is %s", present.Clean(e.local)))
+	return tea.Batch(where, ui.OpenOverlay(dialog.Menu(m.remote, []dialog.Item{
+		{Label: tr.T("Keep mine beside it"), Hint: present.CleanMax(e.entry.Name, 40) + ".mine", Cmd: s.put(e, e.entry.Path+".mine")},
+		{Label: tr.T("Send nothing"), Hint: tr.T("the copy stays here: %s", present.CleanMax(e.local, 60)), Cmd: where},
+		{Label: tr.T("Replace the one in the sandbox"), Hint: tr.T("loses what changed there"), Cmd: s.put(e, e.entry.Path)},
 	})))
 }
 
@@ -197,9 +200,9 @@ func (s *Screen) put(e *editing, to string) tea.Cmd {
 func (s *Screen) editSaved(m editSavedMsg) tea.Cmd {
 	name := present.Clean(m.e.entry.Name)
 	if m.err != nil {
-		return ui.Toast(ui.ToastError, present.ErrorLine(m.err)+"; the edited copy is "+present.Clean(m.e.local))
+		return ui.Toast(ui.ToastError, s.env.Lang.T("%s; the edited copy is %s", present.ErrorLine(m.err), present.Clean(m.e.local)))
 	}
 	_ = os.RemoveAll(m.e.dir)
-	return tea.Batch(ui.Toast(ui.ToastOK, "saved "+name), s.load(s.cwd, s.list.CursorID()),
-		present.Event(present.EventMsg{Key: present.KeyOf(s.sb), At: s.env.Now(), Kind: present.EventFile, Text: "edited " + name}))
+	return tea.Batch(ui.Toast(ui.ToastOK, s.env.Lang.T("saved %s", name)), s.load(s.cwd, s.list.CursorID()),
+		present.Event(present.EventMsg{Key: present.KeyOf(s.sb), At: s.env.Now(), Kind: present.EventFile, Text: s.env.Lang.T("edited %s", name)}))
 }

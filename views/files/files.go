@@ -7,7 +7,6 @@ package files
 import (
 	"context"
 	"path"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -68,6 +67,9 @@ type Screen struct {
 	searching  uint64
 	lookingFor string
 	stopSearch context.CancelFunc
+	// comparing stops a comparison under way, nil if none is; compared numbers them.
+	comparing context.CancelFunc
+	compared  uint64
 
 	geo layout
 }
@@ -98,13 +100,14 @@ func New(o Options, s client.Sandbox) *Screen {
 	if o.Prefs == nil {
 		o.Prefs = &Prefs{}
 	}
-	return &Screen{opts: o, sb: s, list: newList(), places: map[string]string{}}
+	return &Screen{opts: o, sb: s, list: newList(nil), places: map[string]string{}}
 }
 
 // Init implements ui.Screen.
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	env.Ctx, s.cancel = context.WithCancel(env.Ctx)
 	s.env = env
+	s.list = newList(env.Lang)
 	if was, ok := s.opts.Prefs.places[present.KeyOf(s.sb)]; ok {
 		s.places, s.back = was.inner, true
 		return s.load(was.dir, was.cursor)
@@ -121,11 +124,12 @@ func (s *Screen) Close() {
 		}
 		p.places[present.KeyOf(s.sb)] = left{dir: s.cwd, cursor: s.list.CursorID(), inner: s.places}
 	}
+	s.stopCompare()
 	s.cancel()
 }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Files" }
+func (s *Screen) Title() string { return s.env.Lang.T("Files") }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
@@ -150,25 +154,25 @@ func (s *Screen) Disabled(a keymap.Action) string {
 		return s.opts.ReadOnly
 	case keymap.FilesDownload:
 		if !s.onEntry() {
-			return "put the cursor on a file or a folder to download it"
+			return s.env.Lang.T("put the cursor on a file or a folder to download it")
 		}
 	case keymap.FilesDelete, keymap.FilesRename:
 		if s.opts.ReadOnly == "" && !s.onEntry() {
-			return "put the cursor on a file or a folder"
+			return s.env.Lang.T("put the cursor on a file or a folder")
 		}
 		return s.opts.ReadOnly
 	case keymap.FilesDiff:
 		if _, _, ok := s.pair(); !ok {
-			return "mark one file and put the cursor on the other, or mark two"
+			return s.env.Lang.T("mark one file and put the cursor on the other, or mark two")
 		}
 	case keymap.FilesEdit:
 		switch e, ok := s.list.Cursor(); {
 		case s.opts.ReadOnly != "":
 			return s.opts.ReadOnly
 		case !ok || e.Type != client.FileRegular:
-			return "put the cursor on a file to edit it"
+			return s.env.Lang.T("put the cursor on a file to edit it")
 		case e.Size > maxEdit:
-			return "too large to edit here: download, edit, upload"
+			return s.env.Lang.T("too large to edit here: download, edit, upload")
 		}
 	}
 	return ""
@@ -207,7 +211,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		return s.diffed(m)
 	case prefsMsg:
 		if m.owner == s && m.err != nil {
-			return ui.Toast(ui.ToastWarn, "the choice is not kept: "+present.CleanMax(m.err.Error(), 200))
+			return ui.Toast(ui.ToastWarn, s.env.Lang.T("the choice is not kept: %s", present.CleanMax(m.err.Error(), 200)))
 		}
 	case editReadyMsg, editLeftMsg, editJudgedMsg, editSavedMsg, editFailedMsg:
 		return s.editStep(m)
@@ -236,6 +240,9 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 	switch a {
 	case keymap.NavBack:
 		switch {
+		case s.comparing != nil:
+			s.stopCompare()
+			return nil
 		case s.lookingFor != "":
 			s.stopSearch()
 			s.lookingFor = ""
@@ -259,29 +266,31 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 		s.refilter()
 		return tea.Batch(s.keepPrefs(), s.look())
 	case keymap.FilesFilter:
-		s.startAsk(askFilter, "filter: ", s.filter)
+		s.startAsk(askFilter, s.env.Lang.T("filter: "), s.filter)
 	case keymap.FilesDownload:
 		switch list := s.targets(); len(list) {
 		case 0:
 		case 1:
-			s.startAsk(askDownload, "save as: ", localName(list[0].Name))
+			s.startAsk(askDownload, s.env.Lang.T("save as: "), localName(list[0].Name))
 		default:
-			s.startAsk(askDownload, "save "+strconv.Itoa(len(list))+" into: ", ".")
+			s.startAsk(askDownload, s.env.Lang.T("save %d into: ", len(list)), ".")
 		}
 	case keymap.FilesRename:
 		if e, ok := s.list.Cursor(); ok {
-			s.startAsk(askRename, "rename to: ", e.Name)
+			s.startAsk(askRename, s.env.Lang.T("rename to: "), e.Name)
 		}
 	case keymap.FilesMkdir:
-		s.startAsk(askMkdir, "new folder: ", "")
+		s.startAsk(askMkdir, s.env.Lang.T("new folder: "), "")
 	case keymap.FilesSearch:
-		s.startAsk(askSearch, "names that hold: ", "")
+		s.startAsk(askSearch, s.env.Lang.T("names that hold: "), "")
 	case keymap.FilesDelete:
 		return s.delete()
 	case keymap.FilesEdit:
 		return s.edit()
 	case keymap.FilesDiff:
 		return s.diff()
+	case keymap.FilesCompare:
+		return s.compareSides()
 	case keymap.MarkToggle:
 		if e, ok := s.list.Cursor(); ok && e.Name == ".." {
 			s.list.Move(1)
@@ -289,7 +298,7 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 		}
 		s.list.Do(a)
 	case keymap.FilesUpload:
-		s.startAsk(askUpload, "upload: ", "")
+		s.startAsk(askUpload, s.env.Lang.T("upload: "), "")
 	case keymap.FilesCopyPath:
 		return s.copyPath()
 	case keymap.AppRefresh:
@@ -305,7 +314,7 @@ func (s *Screen) copyPath() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return tea.Batch(tea.SetClipboard(e.Path), ui.Toast(ui.ToastOK, "copied "+present.Clean(e.Path)))
+	return tea.Batch(tea.SetClipboard(e.Path), ui.Toast(ui.ToastOK, s.env.Lang.T("copied %s", present.Clean(e.Path))))
 }
 
 // open goes into the folder under the cursor, or into the preview of the file.
@@ -421,7 +430,7 @@ func (s *Screen) accept() tea.Cmd {
 		cmd = s.search(text)
 	}
 	if err != nil {
-		s.notice = present.CleanMax(err.Error(), 200)
+		s.notice = present.CleanMax(s.env.Lang.Err(err), 200)
 		return nil
 	}
 	s.ask = askNothing

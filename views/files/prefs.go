@@ -18,6 +18,8 @@ type Prefs struct {
 	hideDots bool
 	// places are where each sandbox's tab was left. They are not written down.
 	places map[present.Key]left
+	// side waits for the other side of a comparison, nil if none does.
+	side *side
 }
 
 // left is where a tab was when it was closed.

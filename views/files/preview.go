@@ -12,6 +12,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/keymap"
+	"abxdash/ui/lang"
 	"abxdash/ui/logpane"
 	"abxdash/ui/textbox"
 	"abxdash/views/present"
@@ -31,6 +32,9 @@ type preview struct {
 	cut     bool
 	// hex is set for what is not text.
 	hex bool
+	// picture is set for an image; about says which one, or why it is none.
+	picture *picture
+	about   string
 }
 
 // previewMsg is a file that was read and made ready to be shown.
@@ -51,11 +55,11 @@ func (s *Screen) look() tea.Cmd {
 		return nil
 	}
 	if e.Type != client.FileRegular {
-		s.show(preview{path: e.Path, changed: e.ModifiedAt, note: kindNote(e)})
+		s.show(preview{path: e.Path, changed: e.ModifiedAt, note: kindNote(e, s.env.Lang)})
 		return nil
 	}
 	s.preview.busy = e.Path
-	ctx, fs, id := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID
+	ctx, fs, id, tr := s.env.Ctx, s.opts.Provider.Files(), s.sb.ID, s.env.Lang
 	return func() tea.Msg {
 		m := previewMsg{owner: s, entry: e}
 		data, cut, err := head(ctx, fs, id, e.Path)
@@ -63,12 +67,12 @@ func (s *Screen) look() tea.Cmd {
 			m.err = err
 			return m
 		}
-		m.shown = render(e, data, cut)
+		m.shown = render(tr, e, data, cut)
 		return m
 	}
 }
 
-// head reads the beginning of a file.
+// head reads the beginning of a file, or a whole image.
 func head(ctx context.Context, fs client.Files, id client.ID, path string) (data []byte, cut bool, err error) {
 	r, err := fs.Open(ctx, id, path)
 	if err != nil {
@@ -76,6 +80,13 @@ func head(ctx context.Context, fs client.Files, id client.ID, path string) (data
 	}
 	defer r.Close()
 	data, err = io.ReadAll(io.LimitReader(r, maxPreview+1))
+	if err == nil && len(data) > maxPreview && looksLikeImage(data) {
+		// Half an image shows nothing.
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r, int64(maxImage+1-len(data))))
+		data = append(data, rest...)
+		return data, len(data) > maxImage, err
+	}
 	if len(data) > maxPreview {
 		data, cut = data[:maxPreview], true
 	}
@@ -84,11 +95,12 @@ func head(ctx context.Context, fs client.Files, id client.ID, path string) (data
 
 // render makes what is shown of a file: coloured text, or numbers for what is
 // not text. It takes tens of milliseconds and runs beside the program's loop.
-func render(e client.Entry, data []byte, cut bool) preview {
+func render(tr *lang.Catalog, e client.Entry, data []byte, cut bool) preview {
 	p := preview{path: e.Path, changed: e.ModifiedAt, cut: cut}
 	switch {
 	case len(data) == 0:
-		p.note = "empty file"
+		p.note = lang.Mark("empty file")
+	case looksLikeImage(data) && imagePreview(tr, &p, data, cut):
 	case binary(data):
 		p.hex, p.cut = true, cut || len(data) > maxHex
 		p.text = hexLines(data)
@@ -98,8 +110,8 @@ func render(e client.Entry, data []byte, cut bool) preview {
 		if len(p.text) > 0 {
 			first = p.text[0]
 		}
-		if lang, ok := languageOf(e.Name, first); ok {
-			p.text = highlight(p.text, lang)
+		if code, ok := languageOf(e.Name, first); ok {
+			p.text = highlight(p.text, code)
 		}
 	}
 	return p
@@ -125,22 +137,23 @@ func (s *Screen) previewed(m previewMsg) tea.Cmd {
 func (s *Screen) show(p preview) {
 	s.preview = p
 	s.view = logpane.New(s.env.Keys, p.text)
+	s.view.Lang = s.env.Lang
 	s.view.Do(keymap.MoveTop)
 	if p.note != "" && s.focus == panePreview {
 		s.focus = paneList
 	}
 }
 
-func kindNote(e client.Entry) string {
+func kindNote(e client.Entry, tr *lang.Catalog) string {
 	switch {
 	case e.Name == "..":
-		return "the folder above"
+		return tr.T("the folder above")
 	case e.Type == client.FileDir:
-		return "folder; enter goes in"
+		return tr.T("folder; enter goes in")
 	case e.LinkTarget != "":
-		return "link to " + present.Clean(e.LinkTarget) + ", which does not exist"
+		return tr.T("link to %s, which does not exist", present.Clean(e.LinkTarget))
 	}
-	return "not a file: nothing to show"
+	return tr.T("not a file: nothing to show")
 }
 
 // binary guesses from the beginning of a file, as most tools do: a NUL byte,

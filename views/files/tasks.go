@@ -1,8 +1,6 @@
 package files
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 
@@ -30,7 +28,7 @@ func (b *tasks) Init(env ui.Env) tea.Cmd {
 }
 
 // Title implements ui.Overlay.
-func (b *tasks) Title() string { return "Transfers" }
+func (b *tasks) Title() string { return b.env.Lang.T("Transfers") }
 
 // Close implements ui.Overlay.
 func (b *tasks) Close() {}
@@ -51,15 +49,15 @@ func (b *tasks) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.TaskCancel:
 		if t == nil || t.state == done || t.state == cancelled {
-			return "nothing under way here"
+			return b.env.Lang.T("nothing under way here")
 		}
 	case keymap.TaskPause:
 		if t == nil || t.over() {
-			return "nothing under way here"
+			return b.env.Lang.T("nothing under way here")
 		}
 	case keymap.TaskRetry:
 		if t == nil || t.state != failed {
-			return "only what failed can be tried again"
+			return b.env.Lang.T("only what failed can be tried again")
 		}
 	}
 	return ""
@@ -112,13 +110,13 @@ func (b *tasks) Size(maxW, maxH int) (w, h int) {
 func (b *tasks) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := b.env.Theme
 	draw.Fill(scr, area, t.Text.Normal)
-	in := draw.Box(scr, area, t, "Transfers", t.Border.Focused, t.Border.TitleFocused)
+	in := draw.Box(scr, area, t, b.Title(), t.Border.Focused, t.Border.TitleFocused)
 	rows := max(0, in.Dy()-1)
 	if in.Dy() > 0 {
 		b.hints(scr, uv.Rect(in.Min.X+1, in.Max.Y-1, in.Dx()-2, 1))
 	}
 	if len(b.all.list) == 0 {
-		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, "no transfers", t.Text.Dim)
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, b.env.Lang.T("no transfers"), t.Text.Dim)
 		return nil
 	}
 	per := 2
@@ -141,14 +139,15 @@ func (b *tasks) row(scr uv.Screen, area uv.Rectangle, tr *transfer, here bool) {
 	symbol, st, note := t.Symbol.Busy, t.Text.Info, ""
 	switch tr.state {
 	case done:
-		symbol, st, note = t.Symbol.OK, t.Text.OK, "done"
+		symbol, st, note = t.Symbol.OK, t.Text.OK, b.env.Lang.T("done")
 	case failed:
 		symbol, st, note = t.Symbol.Fail, t.Text.Error, present.ErrorLine(tr.err)
 	case cancelled:
-		symbol, st, note = t.Symbol.Fail, t.Text.Dim, "cancelled"
+		symbol, st, note = t.Symbol.Fail, t.Text.Dim, b.env.Lang.T("cancelled")
 	}
 	if tr.state == done && len(tr.copy.skipped) > 0 {
-		note += fmt.Sprintf(", %s left out", present.Plural(len(tr.copy.skipped), "entry", "entries"))
+		n := len(tr.copy.skipped)
+		note += ", " + b.env.Lang.N(n, "%d entry left out", "%d entries left out", n)
 	}
 	base := t.Text.Normal
 	if here {
@@ -157,7 +156,7 @@ func (b *tasks) row(scr uv.Screen, area uv.Rectangle, tr *transfer, here bool) {
 	}
 	x, y := area.Min.X+1, area.Min.Y
 	x += draw.Text(scr, x, y, area.Max.X-x, symbol+" ", st)
-	draw.Text(scr, x, y, area.Max.X-x, tr.progress()+"  "+note, base)
+	draw.Text(scr, x, y, area.Max.X-x, tr.progress(b.env.Lang)+"  "+note, base)
 	if area.Dy() < 2 {
 		return
 	}

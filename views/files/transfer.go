@@ -2,7 +2,6 @@ package files
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -20,16 +20,16 @@ import (
 func (s *Screen) download(text string) (tea.Cmd, error) {
 	list := s.targets()
 	if len(list) == 0 {
-		return nil, errors.New("the file is gone")
+		return nil, lang.Errorf("the file is gone")
 	}
 	to := localPath(s.opts.Dir, text)
 	st, err := os.Stat(to)
 	into := err == nil && st.IsDir()
 	if len(list) > 1 && !into {
-		return nil, fmt.Errorf("%s is not a folder on this machine", to)
+		return nil, lang.Errorf("%s is not a folder on this machine", to)
 	}
 	if st, err := os.Stat(filepath.Dir(to)); !into && (err != nil || !st.IsDir()) {
-		return nil, fmt.Errorf("%s is not a folder on this machine", filepath.Dir(to))
+		return nil, lang.Errorf("%s is not a folder on this machine", filepath.Dir(to))
 	}
 	var add []*transfer
 	for _, e := range list {
@@ -38,7 +38,7 @@ func (s *Screen) download(text string) (tea.Cmd, error) {
 			place = filepath.Join(to, localName(e.Name))
 		}
 		if _, err := os.Lstat(place); err == nil || s.opts.Transfers.claims(place) {
-			return nil, fmt.Errorf("%s exists already: type another name", place)
+			return nil, lang.Errorf("%s exists already: type another name", place)
 		}
 		add = append(add, &transfer{key: present.KeyOf(s.sb), fs: s.opts.Provider.Files(), from: e.Path, to: place, name: e.Name})
 	}
@@ -70,13 +70,13 @@ func (s *Screen) upload(text string) (tea.Cmd, error) {
 	st, err := os.Stat(from)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s cannot be read: %w", from, errors.Unwrap(err))
+		return nil, lang.Errorf("%s cannot be read: %s", from, errors.Unwrap(err))
 	case !st.Mode().IsRegular() && !st.IsDir():
-		return nil, fmt.Errorf("%s is neither a file nor a folder", from)
+		return nil, lang.Errorf("%s is neither a file nor a folder", from)
 	}
 	name := filepath.Base(from)
 	if _, ok := s.list.Get(name); ok {
-		return nil, fmt.Errorf("%s exists here already: rename one of them first", name)
+		return nil, lang.Errorf("%s exists here already: rename one of them first", name)
 	}
 	t := &transfer{key: present.KeyOf(s.sb), fs: s.opts.Provider.Files(), up: true, from: from, to: path.Join(s.cwd, name), name: name}
 	return s.takeOn([]*transfer{t}), nil
@@ -173,7 +173,7 @@ func (s *Screen) changed(m changedMsg) tea.Cmd {
 	if m.err != nil {
 		text := present.ErrorLine(m.err)
 		if m.all > 1 {
-			text = fmt.Sprintf("%d of %d could not be deleted: %s", m.failed, m.all, text)
+			text = s.env.Lang.T("%d of %d could not be deleted: %s", m.failed, m.all, text)
 		}
 		return tea.Batch(again, ui.Toast(ui.ToastError, text), present.Event(ev))
 	}

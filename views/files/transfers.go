@@ -14,6 +14,7 @@ import (
 	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -139,14 +140,14 @@ func (m *Transfers) Status() string {
 	if n == 0 {
 		return ""
 	}
-	out := present.Plural(n, "transfer", "transfers")
+	out := m.env.Lang.N(n, "%d transfer", "%d transfers", n)
 	if total > 0 {
 		out += fmt.Sprintf(" %d%%", min(100, bytes*100/total))
 	}
 	if rate >= 1 {
 		out += " " + present.Size(int64(rate)) + "/s"
 	}
-	return out + "  " + m.env.Keys.Hint(keymap.AppTasks) + " shows them"
+	return out + "  " + m.env.Lang.T("%s shows them", m.env.Keys.Hint(keymap.AppTasks))
 }
 
 // AtStake implements ui.Staker.
@@ -154,7 +155,7 @@ func (m *Transfers) AtStake() []string {
 	var out []string
 	for _, t := range m.list {
 		if !t.over() {
-			out = append(out, t.what())
+			out = append(out, t.what(m.env.Lang))
 		}
 	}
 	return out
@@ -233,23 +234,23 @@ func (m *Transfers) start(t *transfer) tea.Cmd {
 // ended notes how a transfer ended and says so.
 func (m *Transfers) ended(msg transferMsg) tea.Cmd {
 	t := msg.t
-	what := t.what()
+	what := t.what(m.env.Lang)
 	next := m.pumpAfter(t, msg.err)
 	switch t.state {
 	case cancelled:
 		return next
 	case failed:
 		return tea.Batch(next, ui.Toast(ui.ToastError, what+": "+present.ErrorLine(t.err)),
-			present.Event(present.EventMsg{Key: t.key, At: m.env.Now(), Kind: present.EventFile, Text: what + " failed", Bad: true}))
+			present.Event(present.EventMsg{Key: t.key, At: m.env.Now(), Kind: present.EventFile, Text: m.env.Lang.T("%s failed", what), Bad: true}))
 	}
-	text := "downloaded " + present.Clean(t.to)
+	text := m.env.Lang.T("downloaded %s", present.Clean(t.to))
 	if t.up {
-		text = "uploaded " + present.Clean(t.to)
+		text = m.env.Lang.T("uploaded %s", present.Clean(t.to))
 	}
 	level := ui.ToastOK
 	if n := len(t.copy.skipped); n > 0 {
 		level = ui.ToastWarn
-		text += fmt.Sprintf("; %s left out: %s", present.Plural(n, "entry", "entries"), present.CleanMax(t.copy.skipped[0], 80))
+		text += "; " + m.env.Lang.N(n, "%d entry left out: %s", "%d entries left out: %s", n, present.CleanMax(t.copy.skipped[0].words(m.env.Lang), 80))
 	}
 	return tea.Batch(next, ui.Toast(level, text), ui.Cmd(arrivedMsg{key: t.key, up: t.up, to: t.to}),
 		present.Event(present.EventMsg{Key: t.key, At: m.env.Now(), Kind: present.EventFile, Text: text}))
@@ -331,11 +332,11 @@ func (m *Transfers) of(k present.Key) []*transfer {
 // over reports whether nothing of it is under way.
 func (t *transfer) over() bool { return t.state >= failed }
 
-func (t *transfer) what() string {
+func (t *transfer) what(tr *lang.Catalog) string {
 	if t.up {
-		return "upload of " + present.Clean(t.name)
+		return tr.T("upload of %s", present.Clean(t.name))
 	}
-	return "download of " + present.Clean(t.name)
+	return tr.T("download of %s", present.Clean(t.name))
 }
 
 // part is how much is done, 0 to 1, and false if that is not known.
@@ -348,7 +349,7 @@ func (t *transfer) part() (float64, bool) {
 }
 
 // progress words how far it is, e.g. "↑ model.bin 212M of 840M 25% 14M/s 45s left".
-func (t *transfer) progress() string {
+func (t *transfer) progress(tr *lang.Catalog) string {
 	arrow := "↓"
 	if t.up {
 		arrow = "↑"
@@ -356,20 +357,20 @@ func (t *transfer) progress() string {
 	bytes, total := t.counters.bytes.Load(), t.counters.total.Load()
 	out := fmt.Sprintf("%s %s %s", arrow, present.CleanMax(t.name, 40), present.Size(bytes))
 	if total > 0 {
-		out += fmt.Sprintf(" of %s %d%%", present.Size(total), min(100, bytes*100/total))
+		out += " " + tr.T("of %s %d%%", present.Size(total), min(100, bytes*100/total))
 	}
 	if n := t.counters.allFiles.Load(); n > 0 {
-		out += fmt.Sprintf(" %d/%d files", t.counters.files.Load(), n)
+		out += " " + tr.T("%d/%d files", t.counters.files.Load(), n)
 	}
 	switch {
 	case t.gate.shut():
-		return out + " paused"
+		return out + " " + tr.T("paused")
 	case t.state == waiting:
-		return out + " waiting"
+		return out + " " + tr.T("waiting")
 	case t.rate.value >= 1:
 		out += " " + present.Size(int64(t.rate.value)) + "/s"
 		if left := total - bytes; total > 0 && left > 0 {
-			out += " " + present.Duration(time.Duration(float64(left)/t.rate.value*float64(time.Second))) + " left"
+			out += " " + tr.T("%s left", present.Duration(time.Duration(float64(left)/t.rate.value*float64(time.Second))))
 		}
 	}
 	return out

@@ -1,8 +1,9 @@
 package files
 
 import (
-	"fmt"
 	"strings"
+
+	"abxdash/ui/lang"
 )
 
 // diffContext is how many equal lines are shown around a difference.
@@ -20,8 +21,8 @@ type lineEdit struct {
 
 // unified compares two texts and words the differences as a patch does, with
 // colours. The lines must be safe already.
-func unified(a, b []string) string {
-	return wordDiff(compareLines(a, b))
+func unified(tr *lang.Catalog, a, b []string) string {
+	return wordDiff(tr, compareLines(a, b))
 }
 
 // compareLines finds a longest common subsequence between the common ends.
@@ -85,7 +86,7 @@ func middle(a, b []string) []lineEdit {
 }
 
 // wordDiff leaves out equal lines that are far from any difference.
-func wordDiff(all []lineEdit) string {
+func wordDiff(tr *lang.Catalog, all []lineEdit) string {
 	near := make([]bool, len(all))
 	for i, e := range all {
 		if e.op == ' ' {
@@ -100,7 +101,7 @@ func wordDiff(all []lineEdit) string {
 	for i, e := range all {
 		if near[i] {
 			if i == 0 || !near[i-1] {
-				fmt.Fprintf(&b, "%s@@ line %d, line %d @@%s\n", colHead, la, lb, colOff)
+				b.WriteString(colHead + "@@ " + tr.T("line %d, line %d", la, lb) + " @@" + colOff + "\n")
 			}
 			switch e.op {
 			case '-':

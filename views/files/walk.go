@@ -12,6 +12,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/ui/table"
 	"abxdash/views/present"
 )
@@ -28,7 +29,7 @@ type listedMsg struct {
 }
 
 // newList makes the table of a folder: folders first, then by name.
-func newList() *table.Table[client.Entry] {
+func newList(tr *lang.Catalog) *table.Table[client.Entry] {
 	kind := func(e client.Entry) int {
 		switch {
 		case e.Name == "..":
@@ -42,7 +43,7 @@ func newList() *table.Table[client.Entry] {
 		ID: func(e client.Entry) string { return e.Name },
 		Columns: []table.Column[client.Entry]{
 			{
-				Key: "name", Title: "NAME", Min: 12, Weight: 1, ElideMiddle: true,
+				Key: "name", Title: tr.T("NAME"), Min: 12, Weight: 1, ElideMiddle: true,
 				Compare: func(a, b client.Entry) int {
 					if n := cmp.Compare(kind(a), kind(b)); n != 0 {
 						return n
@@ -52,7 +53,7 @@ func newList() *table.Table[client.Entry] {
 				Cell: func(e client.Entry, _ int) []table.Span { return []table.Span{{Text: entryName(e)}} },
 			},
 			{
-				Key: "size", Title: "SIZE", Min: 5, Max: 6, Priority: 1, Align: table.Right,
+				Key: "size", Title: tr.T("SIZE"), Min: 5, Max: 6, Priority: 1, Align: table.Right,
 				Compare: func(a, b client.Entry) int { return cmp.Compare(a.Size, b.Size) },
 				Cell: func(e client.Entry, _ int) []table.Span {
 					if e.Type != client.FileRegular {
@@ -62,7 +63,7 @@ func newList() *table.Table[client.Entry] {
 				},
 			},
 			{
-				Key: "modified", Title: "MODIFIED", Min: 16, Max: 16, Priority: 2,
+				Key: "modified", Title: tr.T("MODIFIED"), Min: 16, Max: 16, Priority: 2,
 				Compare: func(a, b client.Entry) int { return a.ModifiedAt.Compare(b.ModifiedAt) },
 				Cell: func(e client.Entry, _ int) []table.Span {
 					if e.ModifiedAt.IsZero() {
@@ -72,13 +73,13 @@ func newList() *table.Table[client.Entry] {
 				},
 			},
 			{
-				Key: "mode", Title: "MODE", Min: 10, Max: 11, Priority: 3,
+				Key: "mode", Title: tr.T("MODE"), Min: 10, Max: 11, Priority: 3,
 				Cell: func(e client.Entry, _ int) []table.Span {
 					return []table.Span{{Text: present.CleanMax(e.Permissions, 11)}}
 				},
 			},
 		},
-		Empty: "This folder is empty. u uploads a file.", EmptyFiltered: "Nothing here matches the filter.",
+		Empty: tr.T("This folder is empty. u uploads a file."), EmptyFiltered: tr.T("Nothing here matches the filter."),
 	})
 	t.SetSort("name", false)
 	return t
@@ -179,13 +180,18 @@ func (s *Screen) where() string {
 		out += fmt.Sprintf(" ─ /%s", present.CleanMax(s.filter, 30))
 	}
 	if n := s.list.MarkedCount(); n > 0 {
-		out += fmt.Sprintf(" ─ %d marked", n)
+		out += " ─ " + s.env.Lang.T("%d marked", n)
+	}
+	if first := s.opts.Prefs.side; first != nil {
+		out += " ─ = " + first.name()
 	}
 	switch {
+	case s.comparing != nil:
+		out += " ─ " + s.env.Lang.T("comparing …")
 	case s.lookingFor != "":
-		out += " ─ searching for " + present.CleanMax(s.lookingFor, 30) + " …"
+		out += " ─ " + s.env.Lang.T("searching for %s …", present.CleanMax(s.lookingFor, 30))
 	case s.loading != "":
-		out += " ─ reading …"
+		out += " ─ " + s.env.Lang.T("reading …")
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (s *sheet) rows() []row {
 	for i := range s.lines {
 		g := s.lines[i].group
 		if mixed && (i == 0 || s.lines[i-1].group != g) {
-			if h := heading(g); h != "" {
+			if h := s.heading(g); h != "" {
 				out = append(out, row{heading: h})
 			}
 		}
@@ -43,14 +43,14 @@ func (s *sheet) rows() []row {
 	return out
 }
 
-func heading(g group) string {
+func (s *sheet) heading(g group) string {
 	switch g {
 	case groupRunning:
-		return "running"
+		return s.env.Lang.T("running")
 	case groupAttached:
-		return "your shell is attached"
+		return s.env.Lang.T("your shell is attached")
 	case groupProtected:
-		return "protected"
+		return s.env.Lang.T("protected")
 	default:
 		return ""
 	}
@@ -114,10 +114,14 @@ func (s *sheet) paintRule(scr uv.Screen, r uv.Rectangle, all, shown int) {
 		draw.Text(scr, x, r.Min.Y, 1, t.Symbol.H, t.Text.Dim)
 	}
 	if all > shown {
-		text := " " + present.Plural(all-shown, "row", "rows") + " more, j k move "
+		text := " " + s.env.Lang.N(all-shown, "%d row more, j k move", "%d rows more, j k move", all-shown) + " "
 		draw.Text(scr, r.Max.X-ansi.StringWidth(text)-1, r.Min.Y, r.Dx(), text, t.Text.Dim)
 	}
 }
+
+// noteOnly is the width below which a row has no provider and state: what
+// speaks against the kill says more than half a word of each.
+const noteOnly = 50
 
 // paintRow paints mark, identity, provider, template, state and note. The id
 // is always whole where it fits at all: it is what will be killed.
@@ -154,6 +158,10 @@ func (s *sheet) paintRow(scr uv.Screen, r uv.Rectangle, row row) {
 		idWidth = max(12, r.Dx()/2)
 	}
 	cell(idWidth, identity(l, idWidth), st)
+	if r.Dx() < noteOnly {
+		cell(r.Max.X-x, s.note(l), st)
+		return
+	}
 	cell(9, present.Clean(l.Sandbox.Provider), st)
 	if wide {
 		cell(10, present.Template(l.Sandbox), st)
@@ -162,7 +170,7 @@ func (s *sheet) paintRow(scr uv.Screen, r uv.Rectangle, row row) {
 	if row.line != s.cursor && l.dies() {
 		state = s.stateStyle(t, l)
 	}
-	cell(9, present.StateWord(l.Sandbox), state)
+	cell(9, s.env.Lang.Word(present.StateWord(l.Sandbox)), state)
 	cell(r.Max.X-x, s.note(l), st)
 }
 
@@ -191,7 +199,7 @@ func (s *sheet) paintDetail(scr uv.Screen, r uv.Rectangle) {
 }
 
 func (s *sheet) paintKeys(scr uv.Screen, r uv.Rectangle) {
-	t, keys := s.env.Theme, s.env.Keys
+	t, keys, tr := s.env.Theme, s.env.Keys, s.env.Lang
 	x := r.Min.X
 	put := func(text string, st uv.Style) { x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, text, st) }
 	if p := s.prompt(); p != "" {
@@ -202,18 +210,23 @@ func (s *sheet) paintKeys(scr uv.Screen, r uv.Rectangle) {
 		put(p, st)
 		put("   ", t.Text.Normal)
 	}
-	keep := "keep this one"
+	keep := tr.T("keep this one")
 	if s.lines[s.cursor].keep {
-		keep = "kill this one too"
+		keep = tr.T("kill this one too")
 	}
 	for _, h := range []struct {
 		a    keymap.Action
 		text string
-	}{{keymap.SheetKeep, keep}, {keymap.SheetConfirm, "kill in 5 s"}, {keymap.NavBack, "back, nothing dies"}, {keymap.SheetPause, "pause instead"}} {
+	}{{keymap.SheetKeep, keep}, {keymap.SheetConfirm, tr.T("kill in 5 s")}, {keymap.NavBack, tr.T("back, nothing dies")}, {keymap.SheetPause, tr.T("pause instead")}} {
 		if h.a == keymap.SheetPause && s.pausable() == 0 {
 			continue
 		}
-		put(present.KeyIn(keys, keymap.Sheet, h.a), t.Keys.Key)
-		put(" "+h.text+"  ", t.Keys.Help)
+		key := present.KeyIn(keys, keymap.Sheet, h.a)
+		if x+draw.Width(key+" "+h.text) > r.Max.X {
+			continue // half a hint is none
+		}
+		put(key, t.Keys.Key)
+		put(" "+h.text, t.Keys.Help)
+		x += 2
 	}
 }

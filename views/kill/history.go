@@ -9,6 +9,7 @@ import (
 
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -59,10 +60,10 @@ func (q *Queue) record(b *batch) tea.Cmd {
 		}
 		records[i] = r
 	}
-	f := q.opt.State
+	f, tr := q.opt.State, q.env.Lang
 	return func() tea.Msg {
 		if err := present.Append(f, historyFile, records...); err != nil {
-			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the kill is not in the history: " + err.Error()}
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("the kill is not in the history: %s", err)}
 		}
 		return nil
 	}
@@ -70,48 +71,48 @@ func (q *Queue) record(b *batch) tea.Cmd {
 
 // showHistory opens a box with the newest kills first.
 func (q *Queue) showHistory() tea.Cmd {
-	f := q.opt.State
+	f, tr := q.opt.State, q.env.Lang
 	return func() tea.Msg {
 		records, err := present.Tail[Record](f, historyFile, historyShown)
 		if err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: "the history of kills cannot be read: " + err.Error()}
+			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("the history of kills cannot be read: %s", err)}
 		}
 		var lines []dialog.Line
 		for i := len(records) - 1; i >= 0; i-- {
-			lines = append(lines, dialog.Plain(records[i].line())...)
+			lines = append(lines, dialog.Plain(records[i].line(tr))...)
 		}
 		if len(lines) == 0 {
-			lines = dialog.Plain("Nothing was killed from here yet.")
+			lines = dialog.Plain(tr.T("Nothing was killed from here yet."))
 		}
-		return ui.OverlayMsg{Overlay: dialog.Message("Killed from this machine", lines)}
+		return ui.OverlayMsg{Overlay: dialog.Message(tr.T("Killed from this machine"), lines)}
 	}
 }
 
 // line words one kill: when, by whom, what, and what was lost with it.
-func (r Record) line() string {
+func (r Record) line(tr *lang.Catalog) string {
 	name := r.Name
 	if name == "" {
 		name = r.ID
 	}
-	out := fmt.Sprintf("%s  %s  %s/%s", r.At.Local().Format("Jan 2 15:04"), present.CleanMax(r.By, 40), present.Clean(r.Provider), present.CleanMax(name, 40))
+	out := fmt.Sprintf("%s  %s  %s/%s", r.At.Local().Format(tr.T("Jan 2 15:04")), present.CleanMax(r.By, 40), present.Clean(r.Provider), present.CleanMax(name, 40))
 	switch r.Result {
 	case "gone":
-		return out + "  was already gone"
+		return out + "  " + tr.T("was already gone")
 	case "failed":
-		return out + "  FAILED: " + present.CleanMax(r.Error, 120)
+		return out + "  " + tr.T("FAILED: %s", present.CleanMax(r.Error, 120))
 	}
 	lost := []string{}
 	if r.State != "" {
-		lost = append(lost, present.CleanMax(r.State, 20))
+		lost = append(lost, tr.Word(present.CleanMax(r.State, 20)))
 	}
 	if r.Started.Year() > 1 {
-		lost = append(lost, "up "+present.Duration(r.At.Sub(r.Started)))
+		lost = append(lost, tr.T("up %s", present.Duration(r.At.Sub(r.Started))))
 	}
 	if r.CPU > 0 || r.MemoryMB > 0 {
-		lost = append(lost, present.CPU(r.CPU)+" vCPU "+present.Memory(r.MemoryMB))
+		lost = append(lost, tr.T("%s vCPU %s", present.CPU(r.CPU), present.Memory(r.MemoryMB)))
 	}
 	if r.Shells > 0 {
-		lost = append(lost, present.Plural(r.Shells, "open shell", "open shells"))
+		lost = append(lost, tr.N(r.Shells, "%d open shell", "%d open shells", r.Shells))
 	}
 	for _, why := range r.Stray {
 		lost = append(lost, present.CleanMax(why, 60))

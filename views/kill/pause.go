@@ -2,7 +2,6 @@ package kill
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -51,9 +50,9 @@ func (q *Queue) paused(msg pausedMsg) tea.Cmd {
 		}
 		cmds = append(cmds, ui.Cmd(present.UpdatedMsg{Sandbox: e.After}))
 	}
-	text := fmt.Sprintf("%d paused, nothing was killed", len(msg.done)-failed)
+	text := q.env.Lang.T("%d paused, nothing was killed", len(msg.done)-failed)
 	if failed > 0 {
-		return tea.Batch(append(cmds, ui.Toast(ui.ToastError, fmt.Sprintf("%s; %d failed: %s", text, failed, why)))...)
+		return tea.Batch(append(cmds, ui.Toast(ui.ToastError, q.env.Lang.T("%s; %d failed: %s", text, failed, why)))...)
 	}
 	return tea.Batch(append(cmds, ui.Toast(ui.ToastOK, text))...)
 }

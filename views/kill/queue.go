@@ -6,7 +6,6 @@ package kill
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -165,7 +165,7 @@ func (q *Queue) request(targets []present.KillTarget) tea.Cmd {
 		return nil
 	}
 	if q.opt.ReadOnly {
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("read-only mode: nothing is killed (%s)", client.CodeReadOnly))
+		return ui.Toast(ui.ToastWarn, q.env.Lang.T("read-only mode: nothing is killed (%s)", client.CodeReadOnly))
 	}
 	var open []present.KillTarget
 	for _, t := range targets {
@@ -175,10 +175,10 @@ func (q *Queue) request(targets []present.KillTarget) tea.Cmd {
 		}
 	}
 	if len(open) == 0 {
-		return ui.Toast(ui.ToastInfo, "already being killed")
+		return ui.Toast(ui.ToastInfo, q.env.Lang.T("already being killed"))
 	}
 	if len(open) > q.opt.Limit {
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("%d sandboxes are more than the %d that one kill may take: narrow the choice with a filter", len(open), q.opt.Limit))
+		return ui.Toast(ui.ToastWarn, q.env.Lang.T("%d sandboxes are more than the %d that one kill may take: narrow the choice with a filter", len(open), q.opt.Limit))
 	}
 	return ui.Cmd(ui.OverlayMsg{Overlay: newSheet(open, q.shells, q.opt)})
 }
@@ -237,7 +237,7 @@ func (q *Queue) undo() (cmd tea.Cmd, handled bool) {
 	}
 	return tea.Batch(
 		ui.Cmd(present.KillUndoneMsg{Keys: keys}),
-		ui.Toast(ui.ToastOK, "undone: nothing was sent, "+present.Plural(len(keys), "sandbox lives", "sandboxes live")),
+		ui.Toast(ui.ToastOK, q.env.Lang.N(len(keys), "undone: nothing was sent, %d sandbox lives", "undone: nothing was sent, %d sandboxes live", len(keys))),
 	), true
 }
 
@@ -341,7 +341,7 @@ func (q *Queue) finish() tea.Cmd {
 				done.Killed = append(done.Killed, j.key())
 			}
 		}
-		level, text := b.summary()
+		level, text := b.summary(q.env.Lang)
 		cmds = append(cmds, ui.Cmd(done), ui.Toast(level, text), q.record(b))
 	}
 	q.batches = kept
@@ -359,7 +359,7 @@ func (b *batch) done() bool {
 
 // summary words the result of a whole batch, e.g. "3 gone (1 already), 1 killed
 // after waiting, 1 failed: …".
-func (b *batch) summary() (ui.ToastLevel, string) {
+func (b *batch) summary(tr *lang.Catalog) (ui.ToastLevel, string) {
 	var gone, already, waited, failed int
 	var reason string
 	for _, j := range b.jobs {
@@ -379,25 +379,25 @@ func (b *batch) summary() (ui.ToastLevel, string) {
 		}
 	}
 	if len(b.jobs) == 1 && failed == 0 {
-		word := "killed " + present.LongLabel(b.jobs[0].sb)
+		word := tr.T("killed %s", present.LongLabel(b.jobs[0].sb))
 		if already == 1 {
-			word = present.LongLabel(b.jobs[0].sb) + " was already gone"
+			word = tr.T("%s was already gone", present.LongLabel(b.jobs[0].sb))
 		}
 		return ui.ToastOK, word
 	}
 	var parts []string
 	if gone > 0 {
-		word := fmt.Sprintf("%d gone", gone)
+		word := tr.T("%d gone", gone)
 		if already > 0 {
-			word += fmt.Sprintf(" (%d already)", already)
+			word += " " + tr.T("(%d already)", already)
 		}
 		parts = append(parts, word)
 	}
 	if waited > 0 {
-		parts = append(parts, fmt.Sprintf("%d killed after waiting", waited))
+		parts = append(parts, tr.T("%d killed after waiting", waited))
 	}
 	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed: %s", failed, reason))
+		parts = append(parts, tr.T("%d failed: %s", failed, reason))
 		return ui.ToastError, strings.Join(parts, ", ")
 	}
 	return ui.ToastOK, strings.Join(parts, ", ")
@@ -429,9 +429,9 @@ func (q *Queue) Status() string {
 	switch {
 	case pending > 0:
 		left := max(0, first.Sub(q.now)+time.Second-1) / time.Second
-		return fmt.Sprintf("killing %d in %d s  %s undo", pending, left, present.KeyIn(q.env.Keys, keymap.Always, keymap.AppUndo))
+		return q.env.Lang.T("killing %d in %d s  %s undo", pending, left, present.KeyIn(q.env.Keys, keymap.Always, keymap.AppUndo))
 	case open > 0:
-		return fmt.Sprintf("killing: %d of %d done", sent-open, sent) + q.waiting()
+		return q.env.Lang.T("killing: %d of %d done", sent-open, sent) + q.waiting()
 	default:
 		return ""
 	}
@@ -450,7 +450,7 @@ func (q *Queue) waiting() string {
 	if !until.After(q.now) {
 		return ""
 	}
-	return ", waiting " + present.Duration(until.Sub(q.now)+time.Second-1) + " as the provider asked"
+	return ", " + q.env.Lang.T("waiting %s as the provider asked", present.Duration(until.Sub(q.now)+time.Second-1))
 }
 
 // AtStake implements ui.Staker.
@@ -458,10 +458,10 @@ func (q *Queue) AtStake() []string {
 	pending, _, open, _ := q.count()
 	var out []string
 	if pending > 0 {
-		out = append(out, present.Plural(pending, "kill has not been sent and would not happen", "kills have not been sent and would not happen"))
+		out = append(out, q.env.Lang.N(pending, "%d kill has not been sent and would not happen", "%d kills have not been sent and would not happen", pending))
 	}
 	if open > 0 {
-		out = append(out, present.Plural(open, "kill has no answer yet", "kills have no answer yet"))
+		out = append(out, q.env.Lang.N(open, "%d kill has no answer yet", "%d kills have no answer yet", open))
 	}
 	return out
 }

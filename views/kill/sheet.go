@@ -96,7 +96,7 @@ func (s *sheet) Keys() []keymap.Context { return []keymap.Context{keymap.Sheet, 
 
 // Title implements ui.Overlay; scripts may rely on it.
 func (s *sheet) Title() string {
-	return "Kill " + present.Plural(s.dying(), "sandbox", "sandboxes")
+	return s.env.Lang.N(s.dying(), "Kill %d sandbox", "Kill %d sandboxes", s.dying())
 }
 
 // Close implements ui.Overlay.
@@ -129,7 +129,7 @@ func (s *sheet) Captures() bool { return s.needsCount() }
 // Disabled implements ui.Disabler.
 func (s *sheet) Disabled(a keymap.Action) string {
 	if a == keymap.SheetPause && s.pausable() == 0 {
-		return "none of these runs on a provider that can pause"
+		return s.env.Lang.T("none of these runs on a provider that can pause")
 	}
 	return ""
 }
@@ -286,9 +286,9 @@ func (s *sheet) gone(keys []present.Key) tea.Cmd {
 			return nil
 		}
 	}
-	text := present.LongLabel(s.lines[0].Sandbox) + " no longer exists: nothing to kill"
+	text := s.env.Lang.T("%s no longer exists: nothing to kill", present.LongLabel(s.lines[0].Sandbox))
 	if len(s.lines) > 1 {
-		text = fmt.Sprintf("all %d no longer exist: nothing to kill", len(s.lines))
+		text = s.env.Lang.T("all %d no longer exist: nothing to kill", len(s.lines))
 	}
 	return tea.Batch(ui.Cmd(ui.CloseOverlayMsg{Overlay: s}), ui.Toast(ui.ToastWarn, text))
 }
@@ -306,22 +306,23 @@ func (s *sheet) attached(msg present.ShellCountMsg) {
 // note is the right-most part of a line: why it may go, or why it deserves a second look.
 func (s *sheet) note(l *line) string {
 	var parts []string
+	tr := s.env.Lang
 	if l.gone {
-		return "no longer exists"
+		return tr.T("no longer exists")
 	}
 	if l.protected {
-		parts = append(parts, "PROTECTED")
+		parts = append(parts, tr.T("PROTECTED"))
 	}
 	if l.shells > 0 {
-		parts = append(parts, present.Plural(l.shells, "shell attached by you", "shells attached by you"))
+		parts = append(parts, tr.N(l.shells, "%d shell attached by you", "%d shells attached by you", l.shells))
 	}
 	if len(l.Stray) > 0 {
 		parts = append(parts, strings.Join(l.Stray, ", "))
 	} else if who := s.opt.Owner.Column(l.Sandbox); who != "me" {
-		parts = append(parts, "owner "+who)
+		parts = append(parts, tr.T("owner %s", who))
 	}
 	if now := s.env.Now(); len(parts) == 0 {
-		parts = append(parts, "up "+present.Age(l.Sandbox.StartedAt, now))
+		parts = append(parts, tr.T("up %s", present.Age(l.Sandbox.StartedAt, now)))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -347,15 +348,16 @@ func (s *sheet) totals() string {
 			counts[groupRunning]++
 		}
 	}
-	out := "frees: nothing known"
+	tr := s.env.Lang
+	out := tr.T("frees: nothing known")
 	if cpu > 0 || mem > 0 {
-		out = fmt.Sprintf("frees: %s vCPU, %s", present.CPU(cpu), present.Memory(mem))
+		out = tr.T("frees: %s vCPU, %s", present.CPU(cpu), present.Memory(mem))
 	}
 	out += s.savings()
 	for _, g := range []struct {
 		g    group
 		word string
-	}{{groupRunning, "running"}, {groupAttached, "with your shell"}, {groupProtected, "protected"}} {
+	}{{groupRunning, tr.T("running")}, {groupAttached, tr.T("with your shell")}, {groupProtected, tr.T("protected")}} {
 		if counts[g.g] > 0 {
 			out += fmt.Sprintf(" · %d %s", counts[g.g], g.word)
 		}
@@ -384,11 +386,11 @@ func (s *sheet) savings() string {
 	out := ", " + present.Money(hourly) + "/h"
 	switch {
 	case open && left > 0:
-		out += ", saves " + present.Money(left) + " and more"
+		out += ", " + s.env.Lang.T("saves %s and more", present.Money(left))
 	case left > 0:
-		out += ", saves " + present.Money(left)
+		out += ", " + s.env.Lang.T("saves %s", present.Money(left))
 	}
-	return out + " (" + s.opt.Rates.Label() + ")"
+	return out + " (" + s.opt.Rates.LabelIn(s.env.Lang) + ")"
 }
 
 // prompt is the last but one line: what has to be typed, or nothing.
@@ -398,9 +400,9 @@ func (s *sheet) prompt() string {
 	}
 	n := strconv.Itoa(s.dying())
 	if s.typed == "" {
-		return "type " + n + ", then " + present.KeyIn(s.env.Keys, keymap.Sheet, keymap.SheetConfirm)
+		return s.env.Lang.T("type %s, then %s", n, present.KeyIn(s.env.Keys, keymap.Sheet, keymap.SheetConfirm))
 	}
-	return "typed " + s.typed + " of " + n
+	return s.env.Lang.T("typed %s of %s", s.typed, n)
 }
 
 var (

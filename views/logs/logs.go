@@ -47,15 +47,12 @@ type Screen struct {
 	cancel context.CancelFunc
 	sb     client.Sandbox
 
-	ring    *stream.Ring
-	pane    *logpane.Pane
-	last    time.Time // of the newest entry
-	known   bool
-	err     error
-	asking  bool
-	asked   time.Time
-	visible bool
-	blurred bool
+	ring  *stream.Ring
+	pane  *logpane.Pane
+	last  time.Time // of the newest entry
+	known bool
+	err   error
+	pace  present.Pace
 }
 
 // readMsg is the answer to one read.
@@ -67,7 +64,10 @@ type readMsg struct {
 
 // New makes the tab for s.
 func New(o Options, s client.Sandbox) *Screen {
-	return &Screen{opts: o, sb: s, ring: stream.NewRing(stream.RingOptions{})}
+	return &Screen{
+		opts: o, sb: s, ring: stream.NewRing(stream.RingOptions{}),
+		pace: present.Pace{Every: readEvery, Unfocused: readEveryUnfocus},
+	}
 }
 
 // Init implements ui.Screen.
@@ -75,6 +75,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 	env.Ctx, s.cancel = context.WithCancel(env.Ctx)
 	s.env = env
 	s.pane = logpane.New(env.Keys, s.ring)
+	s.pane.Lang = env.Lang
 	s.pane.SetTimes(true)
 	return nil
 }
@@ -83,7 +84,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 func (s *Screen) Close() { s.cancel() }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Logs" }
+func (s *Screen) Title() string { return s.env.Lang.T("Logs") }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context { return s.pane.Keys() }
@@ -93,24 +94,12 @@ func (s *Screen) Captures() bool { return s.pane.Captures() }
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	if s.pace.Update(msg) {
+		return s.read()
+	}
 	switch m := msg.(type) {
 	case ui.ThemeMsg:
 		s.env.Theme = m.Theme
-	case present.TabShownMsg:
-		s.visible = true
-		return s.read()
-	case present.TabHiddenMsg:
-		s.visible = false
-	case ui.FocusMsg:
-		s.blurred = !m.Focused
-	case ui.TickMsg:
-		every := readEvery
-		if s.blurred {
-			every = readEveryUnfocus
-		}
-		if s.visible && m.Now.Sub(s.asked) >= every {
-			return s.read()
-		}
 	case readMsg:
 		return s.got(m)
 	case tea.KeyPressMsg, tea.PasteMsg, tea.MouseMsg:
@@ -124,10 +113,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 // read asks for what is new, one call at a time.
 func (s *Screen) read() tea.Cmd {
 	r, ok := client.Find[client.LogReader](s.opts.Provider)
-	if !ok || s.asking {
+	if !ok || !s.pace.Begin(s.env.Now()) {
 		return nil
 	}
-	s.asking, s.asked = true, s.env.Now()
 	since := s.last
 	if !since.IsZero() {
 		since = since.Add(time.Millisecond)
@@ -144,7 +132,7 @@ func (s *Screen) got(m readMsg) tea.Cmd {
 	if m.owner != s {
 		return nil
 	}
-	s.asking = false
+	s.pace.End()
 	if errors.Is(m.err, context.Canceled) {
 		return nil
 	}
@@ -160,7 +148,7 @@ func (s *Screen) got(m readMsg) tea.Cmd {
 		s.ring.Append(kind(e), []byte(line(e)+"\n"), e.At)
 	}
 	// A provider that gives the same entries again ends here.
-	if len(m.list) >= batch && s.last.After(before) && s.visible {
+	if len(m.list) >= batch && s.last.After(before) && s.pace.Shown() {
 		return s.read()
 	}
 	return nil
@@ -199,12 +187,13 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 	case keymap.LogCopy:
 		text := s.pane.Text()
 		if len(text) > textbox.MaxCopy {
-			return ui.Toast(ui.ToastWarn, present.Size(int64(len(text)))+" is too much for the clipboard; save it to a file instead")
+			return ui.Toast(ui.ToastWarn, s.env.Lang.T("%s is too much for the clipboard; save it to a file instead", present.Size(int64(len(text)))))
 		}
-		return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, "copied "+present.Plural(strings.Count(text, "\n"), "line", "lines")))
+		n := strings.Count(text, "\n")
+		return tea.Batch(tea.SetClipboard(text), ui.Toast(ui.ToastOK, s.env.Lang.N(n, "copied %d line", "copied %d lines", n)))
 	case keymap.LogLine:
 		if text, ok := s.pane.FullLine(); ok {
-			return ui.OpenOverlay(textbox.New(textbox.Options{Title: "Log line", Text: text}))
+			return ui.OpenOverlay(textbox.New(textbox.Options{Title: s.env.Lang.T("Log line"), Text: text}))
 		}
 	case keymap.LogSave:
 		return s.save()
@@ -217,7 +206,7 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 // save writes the lines held, made safe, to a new file and says where.
 func (s *Screen) save() tea.Cmd {
 	path := filepath.Join(s.opts.Dir, filepath.Base(fmt.Sprintf("abxdash-%s-%s.log", s.sb.ID, s.env.Now().UTC().Format("20060102T150405"))))
-	text := s.pane.Text()
+	text, tr := s.pane.Text(), s.env.Lang
 	return func() tea.Msg {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
@@ -225,16 +214,16 @@ func (s *Screen) save() tea.Cmd {
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: "save: " + present.CleanMax(err.Error(), 200)}
+			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: %s", present.CleanMax(err.Error(), 200))}
 		}
-		return ui.ToastMsg{Level: ui.ToastOK, Text: "saved " + present.Clean(path)}
+		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
 	}
 }
 
 // Draw implements ui.Screen.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := s.env.Theme
-	in := draw.Box(scr, area, t, "Logs ─ "+s.pane.Status(), t.Border.Focused, t.Border.TitleFocused)
+	in := draw.Box(scr, area, t, s.Title()+" ─ "+s.pane.Status(), t.Border.Focused, t.Border.TitleFocused)
 	if in.Dy() <= 0 {
 		return nil
 	}
@@ -243,9 +232,9 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	case s.err != nil:
 		note, st = present.ErrorLine(s.err), t.Text.Error
 	case !s.known:
-		note = "reading …"
+		note = s.env.Lang.T("reading …")
 	case s.ring.Len() == 0:
-		note = "nothing was logged"
+		note = s.env.Lang.T("nothing was logged")
 	}
 	if note != "" {
 		draw.Line(scr, in, 0, " "+note, st)

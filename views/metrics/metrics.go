@@ -5,7 +5,6 @@ package metrics
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 	"abxdash/ui/spark"
 	"abxdash/views/present"
 )
@@ -29,9 +29,9 @@ type span struct {
 
 func spans() []span {
 	return []span{
-		{"5 minutes", 5 * time.Minute, 5 * time.Second},
-		{"1 hour", time.Hour, 30 * time.Second},
-		{"life", 0, time.Minute},
+		{lang.Mark("5 minutes"), 5 * time.Minute, 5 * time.Second},
+		{lang.Mark("1 hour"), time.Hour, 30 * time.Second},
+		{lang.Mark("life"), 0, time.Minute},
 	}
 }
 
@@ -51,17 +51,14 @@ type Screen struct {
 	cancel context.CancelFunc
 	sb     client.Sandbox
 
-	span    int
-	points  []client.Metric
-	from    time.Time
-	to      time.Time
-	known   bool
-	err     error
-	gen     uint64
-	asking  bool
-	asked   time.Time
-	visible bool
-	blurred bool
+	span   int
+	points []client.Metric
+	from   time.Time
+	to     time.Time
+	known  bool
+	err    error
+	gen    uint64
+	pace   present.Pace
 }
 
 // readMsg is the answer to one read.
@@ -74,7 +71,17 @@ type readMsg struct {
 }
 
 // New makes the tab for s.
-func New(o Options, s client.Sandbox) *Screen { return &Screen{opts: o, sb: s} }
+func New(o Options, s client.Sandbox) *Screen {
+	out := &Screen{opts: o, sb: s}
+	out.setPace()
+	return out
+}
+
+// setPace reads a long range less often than a short one.
+func (s *Screen) setPace() {
+	s.pace.Every = spans()[s.span].every
+	s.pace.Unfocused = s.pace.Every * unfocused
+}
 
 // Init implements ui.Screen.
 func (s *Screen) Init(env ui.Env) tea.Cmd {
@@ -87,34 +94,22 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 func (s *Screen) Close() { s.cancel() }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Metrics" }
+func (s *Screen) Title() string { return s.env.Lang.T("Metrics") }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context { return []keymap.Context{keymap.Metrics} }
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	if s.pace.Update(msg) {
+		return s.read()
+	}
 	switch m := msg.(type) {
 	case ui.ThemeMsg:
 		s.env.Theme = m.Theme
 	case present.UpdatedMsg:
 		if present.KeyOf(m.Sandbox) == present.KeyOf(s.sb) {
 			s.sb = m.Sandbox.Clone()
-		}
-	case present.TabShownMsg:
-		s.visible = true
-		return s.read()
-	case present.TabHiddenMsg:
-		s.visible = false
-	case ui.FocusMsg:
-		s.blurred = !m.Focused
-	case ui.TickMsg:
-		every := spans()[s.span].every
-		if s.blurred {
-			every *= unfocused
-		}
-		if s.visible && m.Now.Sub(s.asked) >= every {
-			return s.read()
 		}
 	case readMsg:
 		s.got(m)
@@ -126,7 +121,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			return s.read()
 		case keymap.MetricsRange:
 			s.span = (s.span + 1) % len(spans())
-			s.known, s.points, s.asking = false, nil, false
+			s.known, s.points = false, nil
+			s.pace.End()
+			s.setPace()
 			return s.read()
 		}
 	}
@@ -136,11 +133,10 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 // read asks for the range, one call at a time.
 func (s *Screen) read() tea.Cmd {
 	r, ok := client.Find[client.MetricsReader](s.opts.Provider)
-	if !ok || s.asking {
+	if !ok || !s.pace.Begin(s.env.Now()) {
 		return nil
 	}
 	s.gen++
-	s.asking, s.asked = true, s.env.Now()
 	m := readMsg{owner: s, gen: s.gen, to: s.env.Now()}
 	if length := spans()[s.span].length; length > 0 {
 		m.from = m.to.Add(-length)
@@ -159,7 +155,7 @@ func (s *Screen) got(m readMsg) {
 	if m.owner != s || m.gen != s.gen {
 		return
 	}
-	s.asking = false
+	s.pace.End()
 	if errors.Is(m.err, context.Canceled) {
 		return
 	}
@@ -193,7 +189,7 @@ type chart struct {
 const small = 0.1
 
 // bytesChart scales a chart of sizes.
-func bytesChart(title, now string, values []float64, bound int64, st uv.Style) chart {
+func bytesChart(title, now string, values []float64, bound int64, st uv.Style, tr *lang.Catalog) chart {
 	c := chart{title: title, now: now, values: values, top: float64(bound), style: st}
 	largest := 0.0
 	for _, v := range values {
@@ -201,14 +197,14 @@ func bytesChart(title, now string, values []float64, bound int64, st uv.Style) c
 	}
 	if largest > 0 && largest < small*c.top {
 		c.top = largest * 1.25
-		c.scale = "up to " + present.Size(int64(c.top))
+		c.scale = tr.T("chart up to %s", present.Size(int64(c.top)))
 	}
 	return c
 }
 
 // charts words what there is to draw. Disk is left out where nothing is known of it.
 func (s *Screen) charts() []chart {
-	t := s.env.Theme
+	t, tr := s.env.Theme, s.env.Lang
 	n := len(s.points)
 	cpu, mem, disk := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, p := range s.points {
@@ -216,11 +212,11 @@ func (s *Screen) charts() []chart {
 	}
 	last := s.points[n-1]
 	out := []chart{
-		{title: "CPU", now: fmt.Sprintf("%.0f%% of %s vCPU", last.CPUUsed, present.CPU(last.CPUCount)), values: cpu, top: 100, style: t.Text.Info},
-		bytesChart("Memory", of(last.MemUsed, last.MemTotal), mem, last.MemTotal, t.Text.OK),
+		{title: tr.T("CPU"), now: tr.T("%.0f%% of %s vCPU", last.CPUUsed, present.CPU(last.CPUCount)), values: cpu, top: 100, style: t.Text.Info},
+		bytesChart(tr.T("Memory"), of(last.MemUsed, last.MemTotal, tr), mem, last.MemTotal, t.Text.OK, tr),
 	}
 	if last.DiskTotal > 0 || last.DiskUsed > 0 {
-		out = append(out, bytesChart("Disk", of(last.DiskUsed, last.DiskTotal), disk, last.DiskTotal, t.Text.Warn))
+		out = append(out, bytesChart(tr.T("Disk"), of(last.DiskUsed, last.DiskTotal, tr), disk, last.DiskTotal, t.Text.Warn, tr))
 	}
 	return out
 }
@@ -240,18 +236,18 @@ func hold(at []float64) float64 {
 }
 
 // of words a use and, if it is known, its bound.
-func of(used, total int64) string {
+func of(used, total int64, tr *lang.Catalog) string {
 	if total <= 0 {
 		return present.Size(used)
 	}
-	return fmt.Sprintf("%s of %s, %d%%", present.Size(used), present.Size(total), used*100/total)
+	return tr.T("%s of %s, %d%%", present.Size(used), present.Size(total), used*100/total)
 }
 
 // Draw implements ui.Screen: the charts one above the other; without room for
 // charts, the numbers.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := s.env.Theme
-	title := "Metrics ─ " + spans()[s.span].name + " ─ " + s.env.Keys.HintIn(keymap.Metrics, keymap.MetricsRange) + " range"
+	title := s.Title() + " ─ " + s.env.Lang.Word(spans()[s.span].name) + " ─ " + s.env.Lang.T("%s range", s.env.Keys.HintIn(keymap.Metrics, keymap.MetricsRange))
 	in := draw.Box(scr, area, t, title, t.Border.Focused, t.Border.TitleFocused)
 	if in.Dy() <= 0 {
 		return nil
@@ -261,9 +257,9 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	case s.err != nil:
 		note, st = present.ErrorLine(s.err), t.Text.Error
 	case !s.known:
-		note = "reading …"
+		note = s.env.Lang.T("reading …")
 	case len(s.points) == 0:
-		note = "nothing was measured in this range"
+		note = s.env.Lang.T("nothing was measured in this range")
 	}
 	if note != "" {
 		draw.Line(scr, in, 0, " "+note, st)
@@ -285,7 +281,7 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		x += draw.Text(scr, x, y, in.Max.X-x, draw.Pad(c.title, 8), t.Text.Heading)
 		x += draw.Text(scr, x, y, in.Max.X-x, c.now, t.Text.Normal)
 		if rows >= 3 && c.scale != "" {
-			draw.Text(scr, x, y, in.Max.X-x, "   chart "+c.scale, t.Text.Dim)
+			draw.Text(scr, x, y, in.Max.X-x, "   "+c.scale, t.Text.Dim)
 		}
 		if rows < 2 {
 			continue

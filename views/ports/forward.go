@@ -3,7 +3,6 @@ package ports
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -70,7 +70,7 @@ func (m *Manager) Status() string {
 	if len(m.forwards) == 0 {
 		return ""
 	}
-	return present.Plural(len(m.forwards), "port forwarded", "ports forwarded")
+	return m.env.Lang.N(len(m.forwards), "%d port forwarded", "%d ports forwarded", len(m.forwards))
 }
 
 // Update implements ui.Background.
@@ -102,7 +102,7 @@ func (m *Manager) end(p place) {
 }
 
 // whyNot says why a provider's ports cannot be forwarded, "" if they can.
-func whyNot(p client.Provider) string {
+func whyNot(p client.Provider, tr *lang.Catalog) string {
 	if _, ok := client.Find[client.PortDialer](p); ok {
 		return ""
 	}
@@ -111,7 +111,7 @@ func whyNot(p client.Provider) string {
 	if ports && web && p.Capabilities().Has(client.CapPorts) {
 		return ""
 	}
-	return present.Clean(p.Name()) + " gives no connection to a port"
+	return tr.T("%s gives no connection to a port", present.Clean(p.Name()))
 }
 
 // begin opens a forward: on the same number here if that is free, else on another.
@@ -144,10 +144,10 @@ func (m *Manager) opened(msg openedMsg) tea.Cmd {
 	f := msg.f
 	if msg.err != nil {
 		delete(m.forwards, f.at)
-		return ui.Toast(ui.ToastError, "forward: "+present.CleanMax(msg.err.Error(), 200))
+		return ui.Toast(ui.ToastError, m.env.Lang.T("forward: %s", present.CleanMax(msg.err.Error(), 200)))
 	}
 	f.addr = msg.ln.Addr().String()
-	text := fmt.Sprintf("port %d is forwarded to %s", f.at.port, f.addr)
+	text := m.env.Lang.T("port %d is forwarded to %s", f.at.port, f.addr)
 	return tea.Batch(ui.Toast(ui.ToastOK, text),
 		present.Event(present.EventMsg{Key: f.at.key, At: m.env.Now(), Kind: present.EventNote, Text: text}))
 }

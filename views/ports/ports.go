@@ -16,6 +16,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 	"abxdash/ui/table"
 	"abxdash/views/present"
 )
@@ -41,15 +42,12 @@ type Screen struct {
 	cancel context.CancelFunc
 	sb     client.Sandbox
 
-	list    *table.Table[row]
-	found   []Listener
-	known   bool
-	err     error
-	asking  bool
-	asked   time.Time
-	visible bool
-	blurred bool
-	area    uv.Rectangle
+	list  *table.Table[row]
+	found []Listener
+	known bool
+	err   error
+	pace  present.Pace
+	area  uv.Rectangle
 }
 
 // row is one port as it is listed.
@@ -67,44 +65,46 @@ type scannedMsg struct {
 }
 
 // New makes the tab for s.
-func New(o Options, s client.Sandbox) *Screen { return &Screen{opts: o, sb: s, list: newList()} }
+func New(o Options, s client.Sandbox) *Screen {
+	return &Screen{opts: o, sb: s, list: newList(nil), pace: present.Pace{Every: lookEvery, Unfocused: lookEveryUnfocus}}
+}
 
-func newList() *table.Table[row] {
+func newList(tr *lang.Catalog) *table.Table[row] {
 	text := func(s string) []table.Span { return []table.Span{{Text: s}} }
 	t := table.New(table.Config[row]{
 		ID: func(r row) string { return strconv.Itoa(r.Port) },
 		Columns: []table.Column[row]{
 			{
-				Key: "port", Title: "PORT", Min: 5, Max: 6, Align: table.Right,
+				Key: "port", Title: tr.T("PORT"), Min: 5, Max: 6, Align: table.Right,
 				Compare: func(a, b row) int { return cmp.Compare(a.Port, b.Port) },
 				Cell:    func(r row, _ int) []table.Span { return text(strconv.Itoa(r.Port)) },
 			},
 			{
-				Key: "process", Title: "PROCESS", Min: 10, Max: 24, Weight: 1,
+				Key: "process", Title: tr.T("PROCESS"), Min: 10, Max: 24, Weight: 1,
 				Compare: func(a, b row) int { return strings.Compare(a.Process, b.Process) },
-				Cell:    func(r row, _ int) []table.Span { return text(who(r.Listener)) },
+				Cell:    func(r row, _ int) []table.Span { return text(who(r.Listener, tr)) },
 			},
 			{
-				Key: "listens", Title: "LISTENS", Min: 9, Max: 24, Priority: 2, Weight: 1,
-				Cell: func(r row, _ int) []table.Span { return text(where(r.Listener)) },
+				Key: "listens", Title: tr.T("LISTENS"), Min: 9, Max: 24, Priority: 2, Weight: 1,
+				Cell: func(r row, _ int) []table.Span { return text(where(r.Listener, tr)) },
 			},
 			{
-				Key: "forward", Title: "HERE", Min: 6, Max: 16, Priority: 1,
+				Key: "forward", Title: tr.T("HERE"), Min: 6, Max: 16, Priority: 1,
 				Cell: func(r row, _ int) []table.Span { return text(r.to) },
 			},
 			{
-				Key: "url", Title: "ADDRESS", Min: 10, Weight: 4, ElideMiddle: true, Priority: 1,
+				Key: "url", Title: tr.T("ADDRESS"), Min: 10, Weight: 4, ElideMiddle: true, Priority: 1,
 				Cell: func(r row, _ int) []table.Span { return text(r.url) },
 			},
 		},
-		Empty: "Nothing listens in this sandbox.",
+		Empty: tr.T("Nothing listens in this sandbox."),
 	})
 	t.SetSort("port", false)
 	return t
 }
 
 // who names the process, and what a well-known port of sandboxes is for.
-func who(l Listener) string {
+func who(l Listener, tr *lang.Catalog) string {
 	out := present.CleanMax(l.Process, 40)
 	if l.PID > 0 {
 		out += fmt.Sprintf(" (%d)", l.PID)
@@ -114,21 +114,21 @@ func who(l Listener) string {
 	}
 	switch l.Port {
 	case 49983:
-		out += " agent"
+		out += " " + tr.T("agent")
 	case 49999:
-		out += " code"
+		out += " " + tr.T("code")
 	case 9000:
-		out += " server"
+		out += " " + tr.T("server")
 	}
 	return out
 }
 
 // where words the addresses it listens on.
-func where(l Listener) string {
+func where(l Listener, tr *lang.Catalog) string {
 	var out []string
 	for _, a := range l.Addresses {
 		if a.IsUnspecified() {
-			return "everywhere"
+			return tr.T("everywhere")
 		}
 		out = append(out, a.String())
 	}
@@ -139,6 +139,7 @@ func where(l Listener) string {
 func (s *Screen) Init(env ui.Env) tea.Cmd {
 	env.Ctx, s.cancel = context.WithCancel(env.Ctx)
 	s.env = env
+	s.list = newList(env.Lang)
 	return nil
 }
 
@@ -146,7 +147,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 func (s *Screen) Close() { s.cancel() }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Ports" }
+func (s *Screen) Title() string { return s.env.Lang.T("Ports") }
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context { return []keymap.Context{keymap.Ports} }
@@ -157,22 +158,22 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.PortOpen, keymap.PortCopy, keymap.PortQR, keymap.PortForward:
 		if !ok {
-			return "nothing listens here"
+			return s.env.Lang.T("nothing listens here")
 		}
 	default:
 		return ""
 	}
 	if a == keymap.PortForward {
-		return whyNot(s.opts.Provider)
+		return whyNot(s.opts.Provider, s.env.Lang)
 	}
 	if s.address(r) == "" {
-		return "this provider gives ports no address; " + s.env.Keys.Hint(keymap.PortForward) + " forwards it to this machine"
+		return s.env.Lang.T("this provider gives ports no address; %s forwards it to this machine", s.env.Keys.Hint(keymap.PortForward))
 	}
 	if a == keymap.PortQR && s.providerURL(r.Port) == "" {
-		return "only this machine reaches a forward, no telephone does"
+		return s.env.Lang.T("only this machine reaches a forward, no telephone does")
 	}
 	if a == keymap.PortOpen && s.opts.OpenURL == nil {
-		return "no browser is known here"
+		return s.env.Lang.T("no browser is known here")
 	}
 	return ""
 }
@@ -202,6 +203,9 @@ func (s *Screen) providerURL(port int) string {
 
 // Update implements ui.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	if s.pace.Update(msg) {
+		return s.look()
+	}
 	switch m := msg.(type) {
 	case ui.ThemeMsg:
 		s.env.Theme = m.Theme
@@ -209,21 +213,6 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case present.UpdatedMsg:
 		if present.KeyOf(m.Sandbox) == present.KeyOf(s.sb) {
 			s.sb = m.Sandbox.Clone()
-		}
-	case present.TabShownMsg:
-		s.visible = true
-		return s.look()
-	case present.TabHiddenMsg:
-		s.visible = false
-	case ui.FocusMsg:
-		s.blurred = !m.Focused
-	case ui.TickMsg:
-		every := lookEvery
-		if s.blurred {
-			every = lookEveryUnfocus
-		}
-		if s.visible && m.Now.Sub(s.asked) >= every {
-			return s.look()
 		}
 	case scannedMsg:
 		s.scanned(m)
@@ -241,10 +230,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // look asks the sandbox, one look at a time. A sandbox that does not run is not asked.
 func (s *Screen) look() tea.Cmd {
-	if s.asking || !s.sb.Running() {
+	if !s.sb.Running() || !s.pace.Begin(s.env.Now()) {
 		return nil
 	}
-	s.asking, s.asked = true, s.env.Now()
 	ctx, p, id := s.env.Ctx, s.opts.Provider, s.sb.ID
 	return func() tea.Msg {
 		list, err := Scan(ctx, p, id)
@@ -256,7 +244,7 @@ func (s *Screen) scanned(m scannedMsg) {
 	if m.owner != s {
 		return
 	}
-	s.asking = false
+	s.pace.End()
 	if errors.Is(m.err, context.Canceled) {
 		return
 	}
@@ -308,11 +296,11 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 	case keymap.PortCopy:
 		if ok {
 			url := s.address(r)
-			return tea.Batch(tea.SetClipboard(url), ui.Toast(ui.ToastOK, "copied "+url))
+			return tea.Batch(tea.SetClipboard(url), ui.Toast(ui.ToastOK, s.env.Lang.T("copied %s", url)))
 		}
 	case keymap.PortQR:
 		if ok {
-			return showQR(s.providerURL(r.Port))
+			return showQR(s.providerURL(r.Port), s.env.Lang)
 		}
 	case keymap.PortForward:
 		if ok {
@@ -325,12 +313,12 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 }
 
 func (s *Screen) open(url string) tea.Cmd {
-	open := s.opts.OpenURL
+	open, tr := s.opts.OpenURL, s.env.Lang
 	return func() tea.Msg {
 		if err := open(url); err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: "open: " + present.CleanMax(err.Error(), 200)}
+			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("open: %s", present.CleanMax(err.Error(), 200))}
 		}
-		return ui.ToastMsg{Level: ui.ToastOK, Text: "opened " + url}
+		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("opened %s", url)}
 	}
 }
 
@@ -340,7 +328,7 @@ func (s *Screen) forward(r row) tea.Cmd {
 	if s.opts.Manager.at(at) != nil {
 		s.opts.Manager.end(at)
 		s.fill()
-		return ui.Toast(ui.ToastInfo, fmt.Sprintf("port %d is no longer forwarded", r.Port))
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("port %d is no longer forwarded", r.Port))
 	}
 	return s.opts.Manager.begin(at, s.opts.Provider)
 }
@@ -348,7 +336,7 @@ func (s *Screen) forward(r row) tea.Cmd {
 // Draw implements ui.Screen.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := s.env.Theme
-	in := draw.Box(scr, area, t, "Ports", t.Border.Focused, t.Border.TitleFocused)
+	in := draw.Box(scr, area, t, s.Title(), t.Border.Focused, t.Border.TitleFocused)
 	if in.Dy() <= 0 {
 		return nil
 	}
@@ -357,9 +345,9 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	case s.err != nil:
 		note, st = present.ErrorLine(s.err), t.Text.Error
 	case !s.known && !s.sb.Running():
-		note = "only a running sandbox can be asked"
+		note = s.env.Lang.T("only a running sandbox can be asked")
 	case !s.known:
-		note = "asking the sandbox who listens …"
+		note = s.env.Lang.T("asking the sandbox who listens …")
 	}
 	s.area = in
 	if note != "" {

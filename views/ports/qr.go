@@ -11,6 +11,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -22,10 +23,10 @@ type qrBox struct {
 }
 
 // showQR makes the code of a text.
-func showQR(url string) tea.Cmd {
+func showQR(url string, tr *lang.Catalog) tea.Cmd {
 	code, err := qrcode.New(url, qrcode.Low)
 	if err != nil {
-		return ui.Toast(ui.ToastError, "QR: "+present.CleanMax(err.Error(), 200))
+		return ui.Toast(ui.ToastError, tr.T("QR: %s", present.CleanMax(err.Error(), 200)))
 	}
 	return ui.OpenOverlay(&qrBox{url: url, lines: blocks(code.Bitmap())})
 }
@@ -58,7 +59,7 @@ func blocks(dark [][]bool) []string {
 func (q *qrBox) Init(env ui.Env) tea.Cmd { q.env = env; return nil }
 
 // Title implements ui.Overlay.
-func (q *qrBox) Title() string { return "QR code" }
+func (q *qrBox) Title() string { return q.env.Lang.T("QR code") }
 
 // Close implements ui.Overlay.
 func (q *qrBox) Close() {}
@@ -88,9 +89,9 @@ func (q *qrBox) Size(maxW, maxH int) (w, h int) {
 func (q *qrBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := q.env.Theme
 	draw.Fill(scr, area, t.Text.Normal)
-	in := draw.Box(scr, area, t, "QR code", t.Border.Focused, t.Border.TitleFocused)
+	in := draw.Box(scr, area, t, q.Title(), t.Border.Focused, t.Border.TitleFocused)
 	if in.Dx() < draw.Width(q.lines[0]) || in.Dy() < len(q.lines) {
-		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, "the window is too small for the code", t.Text.Warn)
+		draw.Text(scr, in.Min.X+1, in.Min.Y, in.Dx()-2, q.env.Lang.T("the window is too small for the code"), t.Text.Warn)
 		draw.Text(scr, in.Min.X+1, in.Min.Y+1, in.Dx()-2, q.url, t.Text.Normal)
 		return nil
 	}

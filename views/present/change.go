@@ -2,10 +2,10 @@ package present
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // ResumeLifetime is what a sandbox lives at least after it was resumed.
@@ -26,11 +26,11 @@ func SetTTL(ctx context.Context, p client.Provider, s client.Sandbox, d time.Dur
 	if out.Err != nil {
 		return out
 	}
-	out.Text = fmt.Sprintf("TTL %s → %s", TTL(s, now), TTL(out.After, now))
+	out.say(movedTTL(TTL(s, now), TTL(out.After, now)))
 	// A minute of tolerance covers rounding and the time the two calls took.
 	if got, kind := Left(out.After, now); kind == client.EndAt && (got-d).Abs() > time.Minute {
 		out.Short = true
-		out.Text = fmt.Sprintf("%s accepted, but TTL is %s instead of %s", Clean(s.Provider), TTL(out.After, now), Duration(d))
+		out.say(otherTTL(Clean(s.Provider), TTL(out.After, now), Duration(d)))
 	}
 	return out
 }
@@ -46,7 +46,8 @@ func Pause(ctx context.Context, p client.Provider, s client.Sandbox) Extended {
 		return out
 	}
 	out.reread(ctx, p)
-	out.Text = StateWord(s) + " → " + StateWord(out.After)
+	before, after := StateWord(s), StateWord(out.After)
+	out.say(func(l *lang.Catalog) string { return l.Word(before) + " → " + l.Word(after) })
 	return out
 }
 
@@ -61,7 +62,8 @@ func Resume(ctx context.Context, p client.Provider, s client.Sandbox, now time.T
 		return out
 	}
 	out.reread(ctx, p)
-	out.Text = fmt.Sprintf("%s → %s, TTL %s → %s", StateWord(s), StateWord(out.After), TTL(s, now), TTL(out.After, now))
+	before, after, ttl := StateWord(s), StateWord(out.After), movedTTL(TTL(s, now), TTL(out.After, now))
+	out.say(func(l *lang.Catalog) string { return l.Word(before) + " → " + l.Word(after) + ", " + ttl(l) })
 	return out
 }
 

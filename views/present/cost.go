@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // Rate is what one provider charges in US dollars an hour.
@@ -85,11 +86,14 @@ func (r Rates) Projected(s client.Sandbox, now time.Time) (float64, bool) {
 }
 
 // Label says what the figures are: an estimate, and of when its rates are.
-func (r Rates) Label() string {
+func (r Rates) Label() string { return r.LabelIn(nil) }
+
+// LabelIn is [Rates.Label] in a language; nil is English.
+func (r Rates) LabelIn(l *lang.Catalog) string {
 	if r.Date == "" {
-		return "estimate"
+		return l.T("estimate")
 	}
-	return "estimate, rates of " + CleanMax(r.Date, 20)
+	return l.T("estimate, rates of %s", l.Word(CleanMax(r.Date, 20)))
 }
 
 // Money words an amount: "$0", "$0.004", "$0.12", "$41".

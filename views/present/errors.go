@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // ErrorLine words err for people in one line, "<what> (<code>)"; clean. It is
@@ -26,28 +27,29 @@ func ErrorLine(err error) string {
 }
 
 // Hint is what the user can do about err, in one line, or "". A provider's own
-// hint comes first, then one by code.
+// hint comes first, then one by code. The dashboard words those by code in the
+// user's language, with lang.Catalog.Word.
 func Hint(err error) string {
 	if h := client.HintOf(err); h != "" {
 		return CleanMax(h, 200)
 	}
 	switch client.CodeOf(err) {
 	case client.CodeAuth, client.CodeAuthMissing, client.CodeAuthExpired, client.CodeAuthAKSK:
-		return "check the key with: abxdash doctor"
+		return lang.Mark("check the key with: abxdash doctor")
 	case client.CodeTemplateMissing:
-		return "leave the template empty for the provider's default"
+		return lang.Mark("leave the template empty for the provider's default")
 	case client.CodeQuota:
-		return "kill what is no longer needed (S shows strays), then try again"
+		return lang.Mark("kill what is no longer needed (S shows strays), then try again")
 	case client.CodeNetwork, client.CodeConnect:
-		return "check the network and the provider's address"
+		return lang.Mark("check the network and the provider's address")
 	case client.CodeNotFound:
-		return "abxdash ls shows what exists"
+		return lang.Mark("abxdash ls shows what exists")
 	case client.CodeAmbiguous:
-		return "give more of the id, or provider/id"
+		return lang.Mark("give more of the id, or provider/id")
 	case client.CodeRateLimited:
-		return "wait a little, then try again"
+		return lang.Mark("wait a little, then try again")
 	case client.CodeLocalServer, client.CodeIsolation:
-		return "see: abxdash doctor"
+		return lang.Mark("see: abxdash doctor")
 	default:
 		return ""
 	}

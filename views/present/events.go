@@ -38,6 +38,8 @@ type EventMsg struct {
 	Text string
 	// Bad marks what failed.
 	Bad bool
+	// Took is how long it took, 0 if that is not known or means nothing.
+	Took time.Duration
 }
 
 // Event returns a command that sends e.

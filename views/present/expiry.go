@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // Paces of an Expiry.
@@ -42,6 +43,7 @@ type Expiry struct {
 	extend   chan struct{}
 
 	mu     sync.Mutex
+	lang   *lang.Catalog
 	sb     client.Sandbox
 	note   string
 	noteAt time.Time
@@ -59,6 +61,20 @@ func FollowExpiry(ctx context.Context, p client.Provider, sb client.Sandbox, now
 	return e
 }
 
+// In has Status speak a language; nil is English. It returns e.
+func (e *Expiry) In(l *lang.Catalog) *Expiry {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lang = l
+	return e
+}
+
+func (e *Expiry) language() *lang.Catalog {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lang
+}
+
 func (e *Expiry) run(ctx context.Context) {
 	defer close(e.done)
 	tick := time.NewTicker(expiryEvery)
@@ -74,9 +90,9 @@ func (e *Expiry) run(ctx context.Context) {
 		case <-e.extend:
 			before := e.sandbox()
 			if r := Extend(ctx, e.provider, before, ExtendStep, e.now()); r.Err != nil {
-				e.set(before, "not extended: "+ErrorLine(r.Err))
+				e.set(before, e.language().T("not extended: %s", ErrorLine(r.Err)))
 			} else {
-				e.set(r.After, r.Text)
+				e.set(r.After, r.In(e.language()))
 			}
 		}
 	}
@@ -101,7 +117,7 @@ func (e *Expiry) set(sb client.Sandbox, note string) {
 // Extend asks for one more step; the result shows in Status. It does not block.
 func (e *Expiry) Extend() {
 	if e.readOnly != "" {
-		e.set(e.sandbox(), "not extended: "+e.readOnly)
+		e.set(e.sandbox(), e.language().T("not extended: %s", e.readOnly))
 		return
 	}
 	select {
@@ -115,9 +131,9 @@ func (e *Expiry) Status() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	text := Label(e.sb) + " — TTL " + TTL(e.sb, now)
+	text := Label(e.sb) + " — " + e.lang.T("TTL %s", e.lang.Word(TTL(e.sb, now)))
 	if left, ok := e.sb.Remaining(now); ok && left <= ExpiryWarnings()[0] {
-		text = "ENDS SOON: " + text
+		text = e.lang.T("ENDS SOON: %s", text)
 	}
 	if e.note != "" && now.Sub(e.noteAt) < noteTime {
 		text += " (" + e.note + ")"

@@ -1,13 +1,13 @@
 package present
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // Filter selects rows. The zero value selects all. It is written as terms
@@ -74,14 +74,14 @@ func ParseFilter(text string) (Filter, error) {
 		}
 		if w == "-f" {
 			if i+1 == len(words) {
-				return Filter{}, fmt.Errorf("-f needs the letters to look for")
+				return Filter{}, lang.Errorf("-f needs the letters to look for")
 			}
 			i++
 			f.terms = append(f.terms, term{not: not, match: fuzzy(words[i])})
 			continue
 		}
 		if w == "" {
-			return Filter{}, fmt.Errorf("! needs something to exclude")
+			return Filter{}, lang.Errorf("! needs something to exclude")
 		}
 		m, err := parseTerm(w)
 		if err != nil {
@@ -146,7 +146,7 @@ func field(name string) func(*FilterRow) string {
 func pattern(expr string) (func(*FilterRow) bool, error) {
 	re, err := regexp.Compile("(?im)" + expr)
 	if err != nil {
-		return nil, fmt.Errorf("not a regular expression yet: %s", CleanMax(expr, 40))
+		return nil, lang.Errorf("not a regular expression yet: %s", CleanMax(expr, 40))
 	}
 	return func(r *FilterRow) bool { return re.MatchString(r.raw) }, nil
 }
@@ -154,7 +154,7 @@ func pattern(expr string) (func(*FilterRow) bool, error) {
 func compare(name string, less bool, value string) (func(*FilterRow) bool, error) {
 	d, err := ParseDuration(value)
 	if err != nil {
-		return nil, fmt.Errorf("%s needs a duration such as 5m", name)
+		return nil, lang.Errorf("%s needs a duration such as 5m", name)
 	}
 	of := ageOf
 	switch name {

@@ -10,7 +10,7 @@ import (
 
 // Words for lifetimes that are not a countdown.
 const (
-	TTLExpired = "expired"
+	TTLExpired = "expired" // lang.Catalog.Word knows it
 	TTLUnset   = "—"
 	TTLNever   = "∞"
 	TTLInvalid = "?"

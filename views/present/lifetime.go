@@ -2,10 +2,10 @@ package present
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // ExtendStep is what one press of the extend key adds.
@@ -17,11 +17,36 @@ type Extended struct {
 	// Before is the sandbox as it was shown, After as the provider reports it
 	// now; After is valid only if Err is nil.
 	Before, After client.Sandbox
-	// Text says what happened, e.g. "TTL 17m → 47m"; clean.
+	// Text says what happened in English, e.g. "TTL 17m → 47m"; clean.
 	Text string
+	// words is Text in a language; nil if nothing happened.
+	words func(*lang.Catalog) string
 	// Short is set when the provider accepted but the end did not move as asked.
 	Short bool
 	Err   error
+}
+
+// In is what happened in a language; nil is English.
+func (e Extended) In(l *lang.Catalog) string {
+	if e.words == nil {
+		return e.Text
+	}
+	return e.words(l)
+}
+
+// say keeps the words for what happened.
+func (e *Extended) say(words func(*lang.Catalog) string) { e.words, e.Text = words, words(nil) }
+
+// movedTTL words a lifetime that was moved.
+func movedTTL(from, to string) func(*lang.Catalog) string {
+	return func(l *lang.Catalog) string { return l.T("TTL %s → %s", l.Word(from), l.Word(to)) }
+}
+
+// otherTTL words a lifetime that is not what was asked for.
+func otherTTL(provider, got, want string) func(*lang.Catalog) string {
+	return func(l *lang.Catalog) string {
+		return l.T("%s accepted, but TTL is %s instead of %s", provider, l.Word(got), want)
+	}
 }
 
 // Extend adds by to the remaining lifetime of s, re-reads it and words the
@@ -51,11 +76,11 @@ func Extend(ctx context.Context, p client.Provider, s client.Sandbox, by time.Du
 	after.Provider = s.Provider
 	out.After = after
 	got, gotKind := Left(after, now)
-	out.Text = fmt.Sprintf("TTL %s → %s", TTL(s, now), TTL(after, now))
+	out.say(movedTTL(TTL(s, now), TTL(after, now)))
 	// A minute of tolerance covers rounding and the time the two calls took.
 	if gotKind == client.EndAt && got < want-time.Minute {
 		out.Short = true
-		out.Text = fmt.Sprintf("%s accepted, but TTL is %s instead of %s", Clean(s.Provider), TTL(after, now), Duration(want))
+		out.say(otherTTL(Clean(s.Provider), TTL(after, now), Duration(want)))
 	}
 	return out
 }

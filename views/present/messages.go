@@ -104,9 +104,11 @@ type (
 	// KillDoneMsg ends a batch; only the failed ones are worth marking again.
 	KillDoneMsg struct{ Killed, Failed []Key }
 	// CreateRequestMsg opens the create dialog, with all options if Full.
+	// Template is filled in, "" leaves it to the provider.
 	CreateRequestMsg struct {
 		Full     bool
 		Provider string
+		Template string
 	}
 	// CreatedMsg announces a sandbox that was just made here.
 	CreatedMsg struct{ Sandbox client.Sandbox }

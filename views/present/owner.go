@@ -36,7 +36,7 @@ func CurrentOwner() Owner {
 }
 
 // Tags returns the metadata for a sandbox about to be created: extra, then the
-// name if there is one, then who made it. by is "dashboard", "cli" or "try".
+// name if there is one, then who made it. by is "dashboard", "cli", "try" or "mcp".
 func (o Owner) Tags(by, name string, extra map[string]string) map[string]string {
 	out := make(map[string]string, len(extra)+4)
 	maps.Copy(out, extra)

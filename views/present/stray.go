@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 )
 
 // StrayRules are the thresholds of [StrayReasons]. Zero values mean the usual ones.
@@ -56,6 +57,8 @@ type StrayInfo struct {
 	// Alive tells whether a process of this machine lives; nil means unknown.
 	Alive func(pid int) bool
 	Rules StrayRules
+	// Lang is the language of the reasons; nil is English.
+	Lang *lang.Catalog
 	// IdleFor is how long it has used next to no CPU as far as that was
 	// measured; 0 means not idle, or not known.
 	IdleFor time.Duration
@@ -73,19 +76,19 @@ func StrayReasons(s client.Sandbox, in StrayInfo) []string {
 	var out []string
 	in.Rules = in.Rules.filled()
 	if s.Metadata[client.MetaOwner] == "" {
-		out = append(out, "no owner tag")
+		out = append(out, in.Lang.T("no owner tag"))
 	}
 	if pid := creatorGone(s, in); pid > 0 {
-		out = append(out, "its creator (process "+strconv.Itoa(pid)+") is gone")
+		out = append(out, in.Lang.T("its creator (process %d) is gone", pid))
 	}
 	if r := pastLife(s, in); r != "" {
 		out = append(out, r)
 	}
 	if in.Rules.Idle > 0 && in.IdleFor >= in.Rules.Idle && s.Running() && !in.Attached {
-		out = append(out, "idle for "+Duration(in.IdleFor))
+		out = append(out, in.Lang.T("idle for %s", Duration(in.IdleFor)))
 	}
 	if in.Rules.Renewals > 0 && in.Renewed >= in.Rules.Renewals && in.RenewedOver >= in.Rules.RenewedOver {
-		out = append(out, "its end was moved on "+strconv.Itoa(in.Renewed)+" times in "+Duration(in.RenewedOver))
+		out = append(out, in.Lang.T("its end was moved on %d times in %s", in.Renewed, Duration(in.RenewedOver)))
 	}
 	if r := stuck(s, in); r != "" {
 		out = append(out, r)
@@ -109,11 +112,11 @@ func pastLife(s client.Sandbox, in StrayInfo) string {
 	now := in.Now
 	if want, err := time.ParseDuration(s.Metadata[MetaExpected]); err == nil && want > 0 && s.StartedAt.Year() > 1 {
 		if over := now.Sub(s.StartedAt.Add(want)); over > 0 {
-			return "past its expected life by " + Duration(over)
+			return in.Lang.T("past its expected life by %s", Duration(over))
 		}
 	}
 	if left, kind := Left(s, now); kind == client.EndAt && -left > in.Rules.Overdue {
-		return "past its end by " + Duration(-left)
+		return in.Lang.T("past its end by %s", Duration(-left))
 	}
 	return ""
 }
@@ -137,7 +140,7 @@ func stuck(s client.Sandbox, in StrayInfo) string {
 		return ""
 	}
 	if d := in.Now.Sub(since); d > in.Rules.Stuck {
-		return "stuck in " + CleanMax(word, 20) + " for " + Duration(d)
+		return in.Lang.T("stuck in %s for %s", in.Lang.Word(CleanMax(word, 20)), Duration(d))
 	}
 	return ""
 }

@@ -135,7 +135,9 @@ func (s *Screen) Close() {
 }
 
 // Title implements ui.Screen.
-func (s *Screen) Title() string { return "Recording " + present.Clean(filepath.Base(s.opts.Path)) }
+func (s *Screen) Title() string {
+	return s.env.Lang.T("Recording %s", present.Clean(filepath.Base(s.opts.Path)))
+}
 
 // Keys implements ui.Screen.
 func (s *Screen) Keys() []keymap.Context {
@@ -315,7 +317,7 @@ func (s *Screen) searchKey(msg tea.Msg) tea.Cmd {
 // find looks for the text before or after the present place, and pauses there.
 func (s *Screen) find(older bool) tea.Cmd {
 	if s.query == "" {
-		return ui.Toast(ui.ToastInfo, "nothing is searched for yet")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("nothing is searched for yet"))
 	}
 	s.halt()
 	s.playing = false
@@ -333,7 +335,7 @@ func (s *Screen) found(m foundMsg) tea.Cmd {
 	case m.err != nil:
 		return ui.Toast(ui.ToastError, present.ErrorLine(m.err))
 	case !m.found:
-		return ui.Toast(ui.ToastWarn, "not found: "+present.CleanMax(s.query, 40))
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("not found: %s", present.CleanMax(s.query, 40)))
 	}
 	return s.play(0, m.at)
 }
@@ -348,10 +350,10 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	}
 	switch {
 	case s.err != nil:
-		draw.Text(scr, body.Min.X+1, body.Min.Y, body.Dx()-2, "This recording cannot be played: "+present.ErrorLine(s.err), t.Text.Error)
+		draw.Text(scr, body.Min.X+1, body.Min.Y, body.Dx()-2, s.env.Lang.T("This recording cannot be played: %s", present.ErrorLine(s.err)), t.Text.Error)
 		return nil
 	case s.player == nil:
-		draw.Text(scr, body.Min.X+1, body.Min.Y, body.Dx()-2, "reading …", t.Text.Dim)
+		draw.Text(scr, body.Min.X+1, body.Min.Y, body.Dx()-2, s.env.Lang.T("reading …"), t.Text.Dim)
 		return nil
 	}
 	s.widget.SetFocused(false)
@@ -367,11 +369,12 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 }
 
 func (s *Screen) barText() string {
-	state := "playing"
+	tr := s.env.Lang
+	state := tr.T("playing")
 	if _, more := s.player.Next(); !more {
-		state = "ended"
+		state = tr.T("ended")
 	} else if !s.playing {
-		state = "paused"
+		state = tr.T("paused")
 	}
 	text := fmt.Sprintf("%s %s/%s ×%g", state, clock(s.player.Position()), clock(s.rec.Length()), s.rate)
 	if title := present.CleanMax(s.rec.Header.Title, 40); title != "" {
@@ -381,7 +384,7 @@ func (s *Screen) barText() string {
 		text += " /" + present.CleanMax(s.query, 20)
 	}
 	if s.rec.Skipped > 0 {
-		text += " " + present.Plural(s.rec.Skipped, "broken line", "broken lines")
+		text += " " + tr.N(s.rec.Skipped, "%d broken line", "%d broken lines", s.rec.Skipped)
 	}
 	return text
 }

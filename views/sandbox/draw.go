@@ -12,6 +12,12 @@ import (
 	"abxdash/views/present"
 )
 
+// The least room for provider and template, and for an ID in brackets after the name.
+const (
+	restLeast = 12
+	shortID   = 12
+)
+
 // Draw implements ui.Screen: one line of identity, one of tabs, then the tab.
 func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	if area.Dx() <= 0 || area.Dy() <= 0 {
@@ -38,11 +44,11 @@ func (s *Screen) drawIdentity(scr uv.Screen, row uv.Rectangle) {
 	t := s.env.Theme
 	x, w := row.Min.X+1, row.Dx()-2
 	now := s.clock.At(s.env.Now())
-	state, word := t.State(string(s.sb.State)), present.StateWord(s.sb)
+	state, word := t.State(string(s.sb.State)), s.env.Lang.Word(present.StateWord(s.sb))
 	if s.gone {
-		word, state.Style, state.Symbol = "no longer exists", t.Text.Error, t.Symbol.Fail
+		word, state.Style, state.Symbol = s.env.Lang.T("no longer exists"), t.Text.Error, t.Symbol.Fail
 	}
-	right := fmt.Sprintf("TTL %s", present.TTL(s.sb, now))
+	right := s.env.Lang.T("TTL %s", s.env.Lang.Word(present.TTL(s.sb, now)))
 	if s.gone {
 		right = ""
 	} else if s.err != nil {
@@ -60,13 +66,25 @@ func (s *Screen) drawIdentity(scr uv.Screen, row uv.Rectangle) {
 		draw.Text(scr, x+w-rw, row.Min.Y, rw, right, st)
 		w -= rw + 2
 	}
-	used := draw.Text(scr, x, row.Min.Y, w, present.Elide(present.LongLabel(s.sb), max(8, w/2)), t.Text.Strong)
+	used := draw.Text(scr, x, row.Min.Y, w, present.Elide(s.who(max(8, w/2)), max(8, w/2)), t.Text.Strong)
 	used += draw.Text(scr, x+used, row.Min.Y, w-used, "  "+state.Symbol+" "+word, state.Style)
 	rest := "  " + present.Clean(s.sb.Provider) + " · " + present.Template(s.sb)
 	if s.sb.Isolation != "" && s.sb.Isolation != client.IsolationProvider {
 		rest += " · " + present.Clean(string(s.sb.Isolation))
 	}
-	draw.Text(scr, x+used, row.Min.Y, w-used, rest, t.Text.Dim)
+	if w-used >= min(draw.Width(rest), restLeast) { // a letter or two would say nothing
+		draw.Text(scr, x+used, row.Min.Y, w-used, rest, t.Text.Dim)
+	}
+}
+
+// who names the sandbox in about so many cells: where name and ID together
+// would both be cut beyond recognition, it is the short name alone.
+func (s *Screen) who(width int) string {
+	long, short := present.LongLabel(s.sb), present.Label(s.sb)
+	if draw.Width(long) > width && width < draw.Width(short)+shortID {
+		return short
+	}
+	return long
 }
 
 // drawTabs shows the tabs; where they do not fit, the others by number only, so
@@ -76,7 +94,7 @@ func (s *Screen) drawTabs(scr uv.Screen, row uv.Rectangle) {
 	x := row.Min.X
 	all := 0
 	for _, tb := range s.tabs {
-		all += ansi.StringWidth(tb.Title) + 5
+		all += ansi.StringWidth(s.env.Lang.Word(tb.Title)) + 5
 	}
 	for i := range s.tabs {
 		tb := &s.tabs[i]
@@ -87,7 +105,7 @@ func (s *Screen) drawTabs(scr uv.Screen, row uv.Rectangle) {
 		case s.missing(tb.Tab) != "":
 			st = t.Bar.TabDisabled
 		}
-		label := fmt.Sprintf(" %d %s ", i+1, tb.Title)
+		label := fmt.Sprintf(" %d %s ", i+1, s.env.Lang.Word(tb.Title))
 		if all-1 > row.Dx() && i != s.active {
 			label = fmt.Sprintf(" %d ", i+1)
 		}

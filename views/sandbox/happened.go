@@ -29,7 +29,7 @@ func (o *overview) happened() []fact {
 	if len(list) == 0 {
 		return nil
 	}
-	out := []fact{{heading: true, name: "Happened"}}
+	out := []fact{{heading: true, name: o.env.Lang.T("Happened")}}
 	for i := len(list) - 1; i >= 0 && len(out) <= maxHappened; i-- {
 		e := list[i]
 		st := t.Text.Normal
@@ -39,18 +39,16 @@ func (o *overview) happened() []fact {
 		out = append(out, fact{name: e.At.Local().Format("15:04:05"), value: e.Text, style: st})
 	}
 	if n := len(list) - maxHappened; n > 0 {
-		out = append(out, fact{value: fmt.Sprintf("and %d before", n), style: t.Text.Dim})
+		out = append(out, fact{value: o.env.Lang.T("and %d before", n), style: t.Text.Dim})
 	}
 	return out
 }
 
 // processes is what is known of the live processes of a sandbox.
 type processes struct {
-	asking bool
-	asked  time.Time
-	list   []client.ProcessInfo
-	known  bool
-	err    error
+	list  []client.ProcessInfo
+	known bool
+	err   error
 }
 
 // processesMsg is the answer to one look.
@@ -60,26 +58,13 @@ type processesMsg struct {
 	err   error
 }
 
-// tick looks again when it is time, only while the tab is shown.
-func (o *overview) tick(now time.Time) tea.Cmd {
-	every := processesEvery
-	if o.blurred {
-		every = processesEveryUnfocus
-	}
-	if !o.visible || now.Sub(o.procs.asked) < every {
-		return nil
-	}
-	return o.ask()
-}
-
 // ask reads the processes, one call at a time. A sandbox that does not run is
 // not asked: some providers would wake it up.
 func (o *overview) ask() tea.Cmd {
 	p := o.opts.Provider
-	if o.procs.asking || !o.sb.Running() || p == nil || !p.Capabilities().Has(client.CapCommands) {
+	if !o.sb.Running() || p == nil || !p.Capabilities().Has(client.CapCommands) || !o.pace.Begin(o.env.Now()) {
 		return nil
 	}
-	o.procs.asking, o.procs.asked = true, o.env.Now()
 	ctx, id := o.env.Ctx, o.sb.ID
 	return func() tea.Msg {
 		list, err := p.Commands().Processes(ctx, id)
@@ -88,7 +73,6 @@ func (o *overview) ask() tea.Cmd {
 }
 
 func (s *processes) take(m processesMsg) {
-	s.asking = false
 	if errors.Is(m.err, context.Canceled) {
 		return
 	}
@@ -104,7 +88,7 @@ func (o *overview) running() []fact {
 	if !o.sb.Running() || !o.procs.known && o.procs.err == nil {
 		return nil
 	}
-	out := []fact{{heading: true, name: "Processes"}}
+	out := []fact{{heading: true, name: o.env.Lang.T("Processes")}}
 	if o.procs.err != nil {
 		return append(out, fact{value: present.ErrorLine(o.procs.err), style: t.Text.Dim})
 	}
@@ -116,7 +100,7 @@ func (o *overview) running() []fact {
 		out = append(out, fact{name: fmt.Sprint(p.PID), value: line, style: t.Text.Normal})
 	}
 	if len(o.procs.list) == 0 {
-		out = append(out, fact{value: "none started through the provider", style: t.Text.Dim})
+		out = append(out, fact{value: o.env.Lang.T("none started through the provider"), style: t.Text.Dim})
 	}
 	return out
 }

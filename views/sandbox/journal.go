@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -80,7 +79,7 @@ func (j *Journal) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case present.UpdatedMsg:
 		j.look(m.Sandbox)
 	case present.CreatedMsg:
-		j.note(present.KeyOf(m.Sandbox), present.EventState, "created here", false)
+		j.note(present.KeyOf(m.Sandbox), present.EventState, j.env.Lang.T("created here"), false)
 		j.look(m.Sandbox)
 	case present.ListedMsg:
 		if m.Err == nil {
@@ -93,11 +92,11 @@ func (j *Journal) Update(msg tea.Msg) (tea.Cmd, bool) {
 		j.shellCount(m)
 	case present.KillPendingMsg:
 		for _, k := range m.Keys {
-			j.note(k, present.EventKill, "kill asked for, not sent yet", false)
+			j.note(k, present.EventKill, j.env.Lang.T("kill asked for, not sent yet"), false)
 		}
 	case present.KillUndoneMsg:
 		for _, k := range m.Keys {
-			j.note(k, present.EventKill, "kill undone", false)
+			j.note(k, present.EventKill, j.env.Lang.T("kill undone"), false)
 		}
 	case present.KillResultMsg:
 		j.killed(m)
@@ -105,7 +104,7 @@ func (j *Journal) Update(msg tea.Msg) (tea.Cmd, bool) {
 		for _, k := range m.Keys {
 			if j.seen[k].state != gone {
 				j.seen[k] = sight{state: gone}
-				j.note(k, present.EventState, "no longer exists", true)
+				j.note(k, present.EventState, j.env.Lang.T("no longer exists"), true)
 			}
 		}
 	}
@@ -118,11 +117,11 @@ const gone client.State = "gone"
 func (j *Journal) killed(m present.KillResultMsg) {
 	switch m.Outcome {
 	case present.KillAccepted:
-		j.note(m.Key, present.EventKill, "killed", false)
+		j.note(m.Key, present.EventKill, j.env.Lang.T("killed"), false)
 	case present.KillAlreadyGone:
-		j.note(m.Key, present.EventKill, "kill: was already gone", false)
+		j.note(m.Key, present.EventKill, j.env.Lang.T("kill: was already gone"), false)
 	default:
-		j.note(m.Key, present.EventKill, "kill failed: "+present.ErrorLine(m.Err), true)
+		j.note(m.Key, present.EventKill, j.env.Lang.T("kill failed: %s", present.ErrorLine(m.Err)), true)
 	}
 }
 
@@ -131,9 +130,9 @@ func (j *Journal) shellCount(m present.ShellCountMsg) {
 	j.shells[m.Key] = m.N
 	switch {
 	case m.N > before:
-		j.note(m.Key, present.EventShell, "shell attached", false)
+		j.note(m.Key, present.EventShell, j.env.Lang.T("shell attached"), false)
 	case m.N < before:
-		j.note(m.Key, present.EventShell, "shell ended", false)
+		j.note(m.Key, present.EventShell, j.env.Lang.T("shell ended"), false)
 	}
 }
 
@@ -147,14 +146,14 @@ func (j *Journal) look(s client.Sandbox) {
 	case !known:
 		return
 	case before.state != now.state:
-		j.note(k, present.EventState, stateName(before.state)+" → "+stateName(now.state), false)
+		j.note(k, present.EventState, j.stateName(before.state)+" → "+j.stateName(now.state), false)
 	case before.end != now.end || now.expires.Sub(before.expires).Abs() >= moved:
 		j.movedEnd(k, before, now)
 	}
 }
 
-func stateName(s client.State) string {
-	return present.StateWord(client.Sandbox{State: s})
+func (j *Journal) stateName(s client.State) string {
+	return j.env.Lang.Word(present.StateWord(client.Sandbox{State: s}))
 }
 
 // movedEnd notes a lifetime that changed. A lifetime that is renewed again and
@@ -171,11 +170,11 @@ func (j *Journal) movedEnd(k present.Key, before, now sight) {
 		run = renewal{from: word(before)}
 	}
 	run.times++
-	text := fmt.Sprintf("end %s → %s", run.from, word(now))
+	text := j.env.Lang.T("end %s → %s", run.from, word(now))
 	if again {
 		list := j.events[k]
 		last := &list[len(list)-1]
-		last.At, last.Text = j.env.Now(), fmt.Sprintf("%s, moved %d times", text, run.times)
+		last.At, last.Text = j.env.Now(), j.env.Lang.T("%s, moved %d times", text, run.times)
 	} else {
 		j.note(k, present.EventState, text, false)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,6 +14,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/draw"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -30,12 +32,13 @@ type overview struct {
 	// shown is how many lines there were and how many fitted, for scrolling.
 	lines, shown int
 
-	procs   processes
-	visible bool
-	blurred bool
+	procs processes
+	pace  present.Pace
 }
 
-func newOverview(o Options, s client.Sandbox) ui.Screen { return &overview{opts: o, sb: s} }
+func newOverview(o Options, s client.Sandbox) ui.Screen {
+	return &overview{opts: o, sb: s, pace: present.Pace{Every: processesEvery, Unfocused: processesEveryUnfocus}}
+}
 
 // Init implements ui.Screen.
 func (o *overview) Init(env ui.Env) tea.Cmd {
@@ -48,13 +51,16 @@ func (o *overview) Init(env ui.Env) tea.Cmd {
 func (o *overview) Close() { o.cancel() }
 
 // Title implements ui.Screen.
-func (o *overview) Title() string { return "Overview" }
+func (o *overview) Title() string { return o.env.Lang.T("Overview") }
 
 // Keys implements ui.Screen.
 func (o *overview) Keys() []keymap.Context { return []keymap.Context{keymap.Overview} }
 
 // Update implements ui.Screen.
 func (o *overview) Update(msg tea.Msg) tea.Cmd {
+	if o.pace.Update(msg) {
+		return o.ask()
+	}
 	switch m := msg.(type) {
 	case ui.ThemeMsg:
 		o.env.Theme = m.Theme
@@ -62,17 +68,9 @@ func (o *overview) Update(msg tea.Msg) tea.Cmd {
 		if present.KeyOf(m.Sandbox) == present.KeyOf(o.sb) {
 			o.sb = m.Sandbox.Clone()
 		}
-	case present.TabShownMsg:
-		o.visible = true
-		return o.ask()
-	case present.TabHiddenMsg:
-		o.visible = false
-	case ui.FocusMsg:
-		o.blurred = !m.Focused
-	case ui.TickMsg:
-		return o.tick(m.Now)
 	case processesMsg:
 		if m.owner == o {
+			o.pace.End()
 			o.procs.take(m)
 		}
 	case tea.MouseWheelMsg:
@@ -118,30 +116,31 @@ type fact struct {
 
 // facts words everything known about the sandbox; clean.
 func (o *overview) facts() []fact {
-	t, s, now := o.env.Theme, o.sb, o.env.Now()
+	t, s, now, tr := o.env.Theme, o.sb, o.env.Now(), o.env.Lang
 	n := t.Text.Normal
 	out := []fact{
-		{name: "id", value: present.Clean(string(s.ID)), style: t.Text.Strong},
-		{name: "name", value: orDash(present.Clean(s.Name)), style: n},
-		{name: "provider", value: present.Clean(s.Provider), style: n},
-		{name: "template", value: present.Template(s), style: n},
-		{name: "state", value: present.StateWord(s), style: t.State(string(s.State)).Style},
-		{name: "isolation", value: orDash(present.Clean(string(s.Isolation))), style: n},
+		{name: tr.T("id"), value: present.Clean(string(s.ID)), style: t.Text.Strong},
+		{name: tr.T("name"), value: orDash(present.Clean(s.Name)), style: n},
+		{name: tr.T("provider"), value: present.Clean(s.Provider), style: n},
+		{name: tr.T("template"), value: present.Template(s), style: n},
+		{name: tr.T("state"), value: tr.Word(present.StateWord(s)), style: t.State(string(s.State)).Style},
+		{name: tr.T("isolation"), value: orDash(present.Clean(string(s.Isolation))), style: n},
 	}
-	if note := isolationNote(s.Isolation); note != "" {
+	if note := isolationNote(s.Isolation, tr); note != "" {
 		out = append(out, fact{value: note, style: t.Text.Dim})
 	}
 	out = append(out,
-		fact{name: "started", value: stamp(s.StartedAt) + "  (" + present.Age(s.StartedAt, now) + " ago)", style: n},
-		fact{name: "ends", value: o.ends(now), style: n},
-		fact{name: "size", value: present.CPU(s.CPU) + " vCPU, " + present.Memory(s.MemoryMB) + " memory, " + present.Memory(s.DiskMB) + " disk", style: n},
-		fact{name: "agent", value: orDash(present.Clean(s.EnvdVersion)), style: n},
+		fact{name: tr.T("started"), value: stamp(s.StartedAt) + "  (" + tr.T("%s ago", present.Age(s.StartedAt, now)) + ")", style: n},
+		fact{name: tr.T("ends"), value: o.ends(now), style: n},
+		fact{name: tr.T("size"), value: tr.T("%s vCPU, %s memory, %s disk", present.CPU(s.CPU), present.Memory(s.MemoryMB), present.Memory(s.DiskMB)), style: n},
+		fact{name: tr.T("agent"), value: orDash(present.Clean(s.EnvdVersion)), style: n},
 	)
+	out = append(out, o.capabilities()...)
 	out = append(out, o.happened()...)
 	out = append(out, o.running()...)
-	out = append(out, fact{heading: true, name: "Metadata"})
+	out = append(out, fact{heading: true, name: tr.T("Metadata")})
 	if len(s.Metadata) == 0 {
-		out = append(out, fact{value: "none", style: t.Text.Dim})
+		out = append(out, fact{value: tr.T("none"), style: t.Text.Dim})
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Metadata)) {
 		out = append(out, fact{name: orDash(present.CleanMax(k, 60)), value: present.Clean(s.Metadata[k]), style: n})
@@ -149,23 +148,41 @@ func (o *overview) facts() []fact {
 	return out
 }
 
+// capabilities are what can be done with it here, and what cannot, with why.
+func (o *overview) capabilities() []fact {
+	if o.opts.Provider == nil {
+		return nil
+	}
+	tr := o.env.Lang
+	can, cannot := present.BadgeWords(o.opts.Provider.Capabilities(), tr)
+	out := []fact{{name: tr.T("can"), value: orDash(strings.Join(can, ", ")), style: o.env.Theme.Text.Normal}}
+	for i, text := range cannot {
+		name := ""
+		if i == 0 {
+			name = tr.T("cannot")
+		}
+		out = append(out, fact{name: name, value: text, style: o.env.Theme.Text.Dim})
+	}
+	return out
+}
+
 func (o *overview) ends(now time.Time) string {
 	if _, kind := present.Left(o.sb, now); kind == client.EndAt {
-		return stamp(o.sb.ExpiresAt) + "  (TTL " + present.TTL(o.sb, now) + ")"
+		return stamp(o.sb.ExpiresAt) + "  (" + o.env.Lang.T("TTL %s", o.env.Lang.Word(present.TTL(o.sb, now))) + ")"
 	}
-	return present.TTL(o.sb, now)
+	return o.env.Lang.Word(present.TTL(o.sb, now))
 }
 
 // Draw implements ui.Screen.
 func (o *overview) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := o.env.Theme
-	in := draw.Box(scr, area, t, "Overview", t.Border.Normal, t.Border.Title)
+	in := draw.Box(scr, area, t, o.Title(), t.Border.Normal, t.Border.Title)
 	facts := o.facts()
 	o.lines, o.shown = len(facts), in.Dy()
 	o.scroll(0)
 	nameW := 12
 	for _, f := range facts {
-		nameW = max(nameW, min(len(f.name)+2, in.Dx()/3))
+		nameW = max(nameW, min(draw.Width(f.name)+2, in.Dx()*2/5))
 	}
 	for row := range in.Dy() {
 		i := o.top + row
@@ -180,20 +197,29 @@ func (o *overview) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		draw.Text(scr, in.Min.X+1, y, nameW-1, f.name, t.Text.Dim)
 		draw.Text(scr, in.Min.X+1+nameW, y, in.Dx()-nameW-2, f.value, f.style)
 	}
+	o.drawMore(scr, area)
 	return nil
 }
 
+// drawMore says on the lower border that there is more below.
+func (o *overview) drawMore(scr uv.Screen, area uv.Rectangle) {
+	text := " " + o.env.Lang.T("%s more below", o.env.Keys.HintIn(keymap.Move, keymap.MoveDown)) + " "
+	if w := draw.Width(text); o.lines-o.top > o.shown && w+4 <= area.Dx() && area.Dy() > 2 {
+		draw.Text(scr, area.Max.X-w-2, area.Max.Y-1, w, text, o.env.Theme.Text.Dim)
+	}
+}
+
 // isolationNote is how strong a level is, in the words we stand by.
-func isolationNote(l client.Isolation) string {
+func isolationNote(l client.Isolation, tr *lang.Catalog) string {
 	switch l {
 	case client.IsolationProcess:
-		return "Convenience only. Programs run as you and can read and change everything you can. Not a security boundary."
+		return tr.T("Convenience only. Programs run as you and can read and change everything you can. Not a security boundary.")
 	case client.IsolationLandlock:
-		return "Limits accidental damage: programs can write only in their home. Not a boundary against hostile code."
+		return tr.T("Limits accidental damage: programs can write only in their home. Not a boundary against hostile code.")
 	case client.IsolationNamespace:
-		return "Separates files, processes and network from yours. Shares your kernel; do not rely on it for hostile code."
+		return tr.T("Separates files, processes and network from yours. Shares your kernel; do not rely on it for hostile code.")
 	case client.IsolationContainer:
-		return "As strong as your Docker set-up."
+		return tr.T("As strong as your Docker set-up.")
 	default:
 		return ""
 	}

@@ -10,9 +10,9 @@ import (
 
 // raw shows what the provider says about the sandbox, with a copy key.
 func (s *Screen) raw() tea.Cmd {
-	title := present.Label(s.sb) + " as " + present.Clean(s.sb.Provider) + " reports it"
+	title := s.env.Lang.T("%s as %s reports it", present.Label(s.sb), present.Clean(s.sb.Provider))
 	if s.sb.Raw == nil {
-		title = present.Label(s.sb) + " as abxdash reports it"
+		title = s.env.Lang.T("%s as abxdash reports it", present.Label(s.sb))
 	}
 	return ui.OpenOverlay(textbox.New(textbox.Options{Title: title, Text: present.RawJSON(s.sb)}))
 }

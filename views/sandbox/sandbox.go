@@ -14,6 +14,7 @@ import (
 	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -58,9 +59,7 @@ type Screen struct {
 	tabs   []tab
 	active int
 
-	asking  bool
-	asked   time.Time
-	blurred bool
+	pace present.Pace
 }
 
 // tab is a Tab with its screen, nil until first shown, and where its title was drawn.
@@ -80,8 +79,9 @@ type gotMsg struct {
 
 // New makes the screen for p.
 func New(o Options, p present.SandboxParams) *Screen {
-	s := &Screen{opts: o, sb: p.Sandbox.Clone()}
-	s.tabs = append(s.tabs, tab{Tab: Tab{ID: present.TabOverview, Title: "Overview", New: func(sb client.Sandbox) ui.Screen {
+	s := &Screen{opts: o, sb: p.Sandbox.Clone(), pace: present.Pace{Every: refreshEvery, Unfocused: refreshEveryUnfocus}}
+	s.pace.Show()
+	s.tabs = append(s.tabs, tab{Tab: Tab{ID: present.TabOverview, Title: lang.Mark("Overview"), New: func(sb client.Sandbox) ui.Screen {
 		return newOverview(o, sb)
 	}}})
 	for _, t := range o.Tabs {
@@ -162,7 +162,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.SandboxKill, keymap.SandboxExtend, keymap.SandboxPause, keymap.SandboxResume:
 		if s.gone {
-			return "this sandbox no longer exists"
+			return s.env.Lang.T("this sandbox no longer exists")
 		}
 	}
 	switch a {
@@ -173,7 +173,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 			return s.opts.ReadOnly
 		}
 		return s.lacks(client.CapPause)
-	case keymap.SandboxShell:
+	case keymap.SandboxShell, keymap.SandboxAttach:
 		return s.missingID(present.TabShell)
 	case keymap.SandboxRun, keymap.SandboxLogs:
 		return s.missingID(present.TabOutput)
@@ -182,7 +182,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	}
 	if n, ok := keymap.TabNumber(a); ok {
 		if n >= len(s.tabs) {
-			return "there is no tab of that number"
+			return s.env.Lang.T("there is no tab of that number")
 		}
 		return s.missing(s.tabs[n].Tab)
 	}
@@ -210,7 +210,7 @@ func (s *Screen) missingID(id present.Tab) string {
 			return s.missing(t.Tab)
 		}
 	}
-	return "not offered here"
+	return s.env.Lang.T("not offered here")
 }
 
 // Update implements ui.Screen.
@@ -233,17 +233,10 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 
 // note takes what the screen itself wants to know from msg.
 func (s *Screen) note(msg tea.Msg) tea.Cmd {
+	if s.pace.Update(msg) && !s.gone {
+		return s.refresh()
+	}
 	switch m := msg.(type) {
-	case ui.TickMsg:
-		every := refreshEvery
-		if s.blurred {
-			every = refreshEveryUnfocus
-		}
-		if !s.gone && m.Now.Sub(s.asked) >= every {
-			return s.refresh()
-		}
-	case ui.FocusMsg:
-		s.blurred = !m.Focused
 	case ui.ThemeMsg:
 		s.env.Theme = m.Theme
 	case gotMsg:
@@ -277,10 +270,9 @@ func (s *Screen) broadcast(msg tea.Msg) tea.Cmd {
 
 // refresh reads the facts again, one call at a time.
 func (s *Screen) refresh() tea.Cmd {
-	if s.asking {
+	if !s.pace.Begin(s.env.Now()) {
 		return nil
 	}
-	s.asking, s.asked = true, s.env.Now()
 	ctx, p, id, key, now := s.env.Ctx, s.opts.Provider, s.sb.ID, present.KeyOf(s.sb), s.env.Now
 	return func() tea.Msg {
 		sb, err := p.Sandboxes().Get(ctx, id)
@@ -292,7 +284,7 @@ func (s *Screen) got(m gotMsg) tea.Cmd {
 	if m.key != present.KeyOf(s.sb) {
 		return nil
 	}
-	s.asking = false
+	s.pace.End()
 	s.err = nil
 	switch {
 	case errors.Is(m.err, client.ErrNotFound):
@@ -345,7 +337,7 @@ func (s *Screen) act(m ui.ActionMsg) tea.Cmd {
 	case keymap.SandboxRaw:
 		return s.raw()
 	case keymap.SandboxCopyID:
-		return tea.Batch(tea.SetClipboard(string(s.sb.ID)), ui.Toast(ui.ToastOK, "copied "+present.Clean(string(s.sb.ID))))
+		return tea.Batch(tea.SetClipboard(string(s.sb.ID)), ui.Toast(ui.ToastOK, s.env.Lang.T("copied %s", present.Clean(string(s.sb.ID)))))
 	case keymap.AppRefresh:
 		return tea.Batch(s.refresh(), s.tabs[s.active].screen.Update(m))
 	}
@@ -354,7 +346,7 @@ func (s *Screen) act(m ui.ActionMsg) tea.Cmd {
 
 // extend adds to the lifetime and says what that did.
 func (s *Screen) extend() tea.Cmd {
-	ctx, p, sb, now := s.env.Ctx, s.opts.Provider, s.sb, s.clock.At(s.env.Now())
+	ctx, p, sb, now, tr := s.env.Ctx, s.opts.Provider, s.sb, s.clock.At(s.env.Now()), s.env.Lang
 	return func() tea.Msg {
 		r := present.Extend(ctx, p, sb, present.ExtendStep, now)
 		if r.Err != nil {
@@ -364,7 +356,7 @@ func (s *Screen) extend() tea.Cmd {
 		if r.Short {
 			level = ui.ToastWarn
 		}
-		return tea.BatchMsg{ui.Cmd(present.UpdatedMsg{Sandbox: r.After}), ui.Toast(level, present.Label(sb)+": "+r.Text)}
+		return tea.BatchMsg{ui.Cmd(present.UpdatedMsg{Sandbox: r.After}), ui.Toast(level, present.Label(sb)+": "+r.In(tr))}
 	}
 }
 

@@ -25,7 +25,10 @@ import (
 	"abxdash/views/shell"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // the golden screens show times of day
+	goleak.VerifyTestMain(m)
+}
 
 // world is the sandbox screen with all its tabs over a fake provider.
 type world struct {
@@ -61,6 +64,8 @@ type setup struct {
 	twice bool
 	// openURL stands in for the user's browser.
 	openURL func(string) error
+	// change edits what the dashboard is made with.
+	change func(ui.Options) ui.Options
 }
 
 func open(t *testing.T, s setup) *world {
@@ -124,6 +129,9 @@ func open(t *testing.T, s setup) *world {
 			},
 		},
 	}
+	if s.change != nil {
+		opts = s.change(opts)
+	}
 	w := &world{Driver: uitest.StartStreams(t, opts, s.w, s.h), fake: p, id: id, dir: dir, shells: shells, params: opts.StartParams.Value}
 	if s.twice {
 		w.Send(ui.OpenMsg{Route: present.RouteSandbox, Params: opts.StartParams})
@@ -147,7 +155,7 @@ func TestOverviewShowsTheFacts(t *testing.T) {
 		ID: "ifacts00000000000001", Name: "web", Template: "py-data", State: client.StateRunning, CPU: 2, MemoryMB: 512,
 		StartedAt: time.Now().Add(-12 * time.Minute), ExpiresAt: time.Now().Add(17*time.Minute + 30*time.Second), Metadata: map[string]string{"app": "x\x1b]0;evil\x07y"},
 	}})
-	for _, want := range []string{"web (ifacts00000000000001)", "py-data", "running", "12m ago", "TTL 17m", "2 vCPU, 512M memory", `x\u001b]0;evil\u0007y`} {
+	for _, want := range []string{"web (ifacts00000000000001)", "py-data", "running", "12m ago", "TTL 17m", "2 vCPU, 512M memory", "run, terminal, files", "no logs", `x\u001b]0;evil\u0007y`} {
 		w.UntilShows(want)
 	}
 	if got := w.changed(); got != nil {

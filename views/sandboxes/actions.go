@@ -2,7 +2,6 @@ package sandboxes
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,6 +9,7 @@ import (
 	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -35,7 +35,7 @@ func (s *Screen) act(msg ui.ActionMsg) tea.Cmd {
 	}
 	if takesNames(msg.Action) && msg.Arg != "" {
 		if err := s.goTo(msg.Arg); err != nil {
-			return ui.Toast(ui.ToastWarn, err.Error())
+			return ui.Toast(ui.ToastWarn, s.env.Lang.Err(err))
 		}
 	}
 	switch msg.Action {
@@ -124,11 +124,11 @@ func (s *Screen) goTo(text string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return fmt.Errorf("no sandbox here is called %s", present.CleanMax(text, 40))
+		return lang.Errorf("no sandbox here is called %s", present.CleanMax(text, 40))
 	case len(found) > 1:
-		return fmt.Errorf("%s fits %d sandboxes; give more of the id", present.CleanMax(text, 40), len(found))
+		return lang.Errorf("%s fits %d sandboxes; give more of the id", present.CleanMax(text, 40), len(found))
 	case !s.table.SetCursor(found[0].id):
-		return fmt.Errorf("the filter hides %s", present.Label(found[0].sb))
+		return lang.Errorf("the filter hides %s", present.Label(found[0].sb))
 	}
 	s.table.ClearMarks()
 	return nil
@@ -204,14 +204,14 @@ func (s *Screen) startFilter(arg string) tea.Cmd {
 	if s.filterErr != "" {
 		text := s.filterErr
 		s.filterErr = ""
-		return ui.Toast(ui.ToastWarn, "filter: "+text)
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("filter: %s", text))
 	}
 	return nil
 }
 
 func (s *Screen) create(full bool) tea.Cmd {
 	if s.opt.ReadOnly {
-		return readOnly()
+		return s.readOnly()
 	}
 	return ui.Cmd(present.CreateRequestMsg{Full: full})
 }
@@ -233,8 +233,8 @@ func (s *Screen) shell(open func(client.Sandbox) tea.Cmd) tea.Cmd {
 	}
 	if !e.sb.Running() && s.asked != e.id {
 		s.asked = e.id
-		return ui.Toast(ui.ToastWarn, fmt.Sprintf("its state is %q: a shell may not open, press %s again to try",
-			present.StateWord(e.sb), present.KeyIn(s.env.Keys, keymap.Sandbox, keymap.SandboxShell)))
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("its state is %q: a shell may not open, press %s again to try",
+			s.env.Lang.Word(present.StateWord(e.sb)), present.KeyIn(s.env.Keys, keymap.Sandbox, keymap.SandboxShell)))
 	}
 	s.asked = ""
 	return open(e.sb.Clone())
@@ -252,16 +252,16 @@ func (s *Screen) kill(rows []*entry) tea.Cmd {
 	return ui.Cmd(msg)
 }
 
-// killStrays reviews every stray, whatever the filter shows.
+// killStrays reviews every stray of the providers shown, whatever the filter shows.
 func (s *Screen) killStrays() tea.Cmd {
 	var rows []*entry
 	for _, e := range s.store.entries() {
-		if len(e.stray) > 0 && e.kill == killNone && !e.stale() {
+		if len(e.stray) > 0 && e.kill == killNone && !e.stale() && !s.store.hides(e.src) {
 			rows = append(rows, e)
 		}
 	}
 	if len(rows) == 0 {
-		return ui.Toast(ui.ToastInfo, "no strays")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("no strays"))
 	}
 	return s.kill(rows)
 }
@@ -276,9 +276,9 @@ func (s *Screen) copyIDs() tea.Cmd {
 		// Ids come from outside; only clean text goes to the clipboard.
 		ids[i] = present.Clean(string(e.sb.ID))
 	}
-	text := "copied " + ids[0]
+	text := s.env.Lang.T("copied %s", ids[0])
 	if len(ids) > 1 {
-		text = fmt.Sprintf("copied %d ids", len(ids))
+		text = s.env.Lang.T("copied %d ids", len(ids))
 	}
 	return tea.Batch(tea.SetClipboard(strings.Join(ids, "\n")), ui.Toast(ui.ToastOK, text))
 }
@@ -288,7 +288,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.KillStrays:
 		if s.counts.stray == 0 {
-			return "there are no strays"
+			return s.env.Lang.T("there are no strays")
 		}
 	}
 	need, ok := needs(a)
@@ -297,7 +297,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	}
 	e := s.current()
 	if e == nil {
-		return "there is no sandbox here"
+		return s.env.Lang.T("there is no sandbox here")
 	}
 	p := s.opt.Providers.Get(e.sb.Provider)
 	if need == "" || p == nil {
@@ -317,7 +317,7 @@ func needs(a keymap.Action) (need client.Capability, ok bool) {
 		return "", true
 	case keymap.SandboxPause, keymap.SandboxResume:
 		return client.CapPause, true
-	case keymap.SandboxShell:
+	case keymap.SandboxShell, keymap.SandboxAttach:
 		return client.CapPTY, true
 	case keymap.SandboxRun, keymap.ListBroadcast:
 		return client.CapCommands, true

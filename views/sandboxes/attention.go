@@ -1,7 +1,6 @@
 package sandboxes
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/ui"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -63,19 +63,40 @@ func (s *Store) attention() tea.Cmd {
 		}
 	}
 	if len(ends) > 0 {
-		say(ui.AttentionExpiry, someOf(ends)+" ends within "+present.Duration(lowTTL))
+		say(ui.AttentionExpiry, s.env.Lang.T("%s ends within %s", someOf(ends, s.env.Lang), present.Duration(lowTTL)))
 	}
 	if len(strays) > 0 {
-		say(ui.AttentionStrays, "looks forgotten: "+someOf(strays))
+		say(ui.AttentionStrays, s.env.Lang.T("looks forgotten: %s", someOf(strays, s.env.Lang)))
 	}
 	for _, src := range s.sources {
 		if failing := src.failures >= callFailures; failing != w.failing[src.name] {
 			if w.failing[src.name] = failing; failing {
-				say(ui.AttentionFailures, present.Clean(src.name)+" does not answer: "+present.ErrorLine(src.err))
+				say(ui.AttentionFailures, s.env.Lang.T("%s does not answer: %s", present.Clean(src.name), present.ErrorLine(src.err)))
 			}
 		}
 	}
 	return tea.Batch(cmds...)
+}
+
+// watchedFor is how long somebody is taken to watch the command that they
+// started: its failure within that time is on their screen already.
+const watchedFor = 10 * time.Second
+
+// killsFailed words kills that were refused.
+func (s *Store) killsFailed(keys []present.Key) string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, s.nameOf(k))
+	}
+	return s.env.Lang.T("not killed: %s", someOf(names, s.env.Lang))
+}
+
+// nameOf is what people call a sandbox, its id if it is not known here; clean.
+func (s *Store) nameOf(k present.Key) string {
+	if e := s.rows[k]; e != nil {
+		return present.Label(e.sb)
+	}
+	return present.Clean(string(k.ID))
 }
 
 func (s *Store) allAnswered() bool {
@@ -96,12 +117,12 @@ func (s *Store) endsSoon(e *entry) bool {
 }
 
 // someOf names the first few of a list.
-func someOf(names []string) string {
+func someOf(names []string, tr *lang.Catalog) string {
 	const most = 3
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return tr.T("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // attentionEvery is how often rows are looked through for it.

@@ -130,10 +130,10 @@ func (s *Store) save() tea.Cmd {
 		return nil
 	}
 	s.savedStructure, s.savedAt = s.structure, s.now
-	list, f := s.snapshot(), s.opt.Cache
+	list, f, tr := s.snapshot(), s.opt.Cache, s.env.Lang
 	return func() tea.Msg {
 		if err := present.Save(f, cacheFile, list); err != nil {
-			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the list could not be remembered: " + err.Error()}
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("the list could not be remembered: %s", err)}
 		}
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"abxdash/client"
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -24,7 +25,7 @@ const changeConcurrency = 6
 // screen before the provider has confirmed it.
 func (s *Screen) change(rows []*entry, do func(ctx context.Context, p client.Provider, sb client.Sandbox, now time.Time) present.Extended) tea.Cmd {
 	if s.opt.ReadOnly {
-		return readOnly()
+		return s.readOnly()
 	}
 	slots := make(chan struct{}, changeConcurrency)
 	var cmds []tea.Cmd
@@ -52,7 +53,7 @@ func (s *Screen) extend(arg string) tea.Cmd {
 	if arg != "" {
 		d, err := present.ParseDuration(arg)
 		if err != nil || d <= 0 {
-			return ui.Toast(ui.ToastWarn, "extend needs a duration such as 30m")
+			return ui.Toast(ui.ToastWarn, s.env.Lang.T("extend needs a duration such as 30m"))
 		}
 		step = d
 	}
@@ -70,7 +71,7 @@ type ttlMsg struct {
 // setTTL sets the time left; without an argument it asks for it.
 func (s *Screen) setTTL(arg string) tea.Cmd {
 	if s.opt.ReadOnly {
-		return readOnly()
+		return s.readOnly()
 	}
 	rows := s.targets()
 	if len(rows) == 0 {
@@ -83,16 +84,17 @@ func (s *Screen) setTTL(arg string) tea.Cmd {
 	if arg != "" {
 		d, err := parseTTL(arg)
 		if err != nil {
-			return ui.Toast(ui.ToastWarn, err.Error())
+			return ui.Toast(ui.ToastWarn, s.env.Lang.Err(err))
 		}
 		return s.applyTTL(ttlMsg{ids, d})
 	}
-	what := present.LongLabel(rows[0].sb) + ", TTL " + present.TTL(rows[0].sb, s.at(rows[0]))
+	tr := s.env.Lang
+	what := tr.T("%s, TTL %s", present.LongLabel(rows[0].sb), tr.Word(present.TTL(rows[0].sb, s.at(rows[0]))))
 	if len(rows) > 1 {
-		what = present.Plural(len(rows), "marked sandbox", "marked sandboxes")
+		what = tr.N(len(rows), "%d marked sandbox", "%d marked sandboxes", len(rows))
 	}
 	return ui.OpenOverlay(dialog.Prompt(dialog.PromptOptions{
-		Title: "Set the remaining time", Label: "from now: ", Placeholder: "30m, 2h, 1d",
+		Title: tr.T("Set the remaining time"), Label: tr.T("from now: "), Placeholder: "30m, 2h, 1d",
 		Lines: dialog.Plain(what),
 		Check: func(text string) error {
 			_, err := parseTTL(text)
@@ -108,7 +110,7 @@ func (s *Screen) setTTL(arg string) tea.Cmd {
 func parseTTL(text string) (time.Duration, error) {
 	d, err := present.ParseDuration(strings.TrimSpace(text))
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("a duration such as 30m or 2h, please")
+		return 0, lang.Errorf("a duration such as 30m or 2h, please")
 	}
 	return d, nil
 }
@@ -129,7 +131,7 @@ func (s *Screen) applyTTL(msg ttlMsg) tea.Cmd {
 // ones. Several at once are asked about.
 func (s *Screen) pauseResume(pause bool) tea.Cmd {
 	if s.opt.ReadOnly {
-		return readOnly()
+		return s.readOnly()
 	}
 	var rows []*entry
 	for _, e := range s.targets() {
@@ -137,22 +139,25 @@ func (s *Screen) pauseResume(pause bool) tea.Cmd {
 			rows = append(rows, e)
 		}
 	}
-	verb, do := "resume", func(ctx context.Context, p client.Provider, sb client.Sandbox, now time.Time) present.Extended {
+	tr := s.env.Lang
+	verb, nothing, title := tr.T("resume"), tr.T("nothing here to resume"), tr.T("Resume %d sandboxes?", len(rows))
+	do := func(ctx context.Context, p client.Provider, sb client.Sandbox, now time.Time) present.Extended {
 		return present.Resume(ctx, p, sb, now)
 	}
 	if pause {
-		verb, do = "pause", func(ctx context.Context, p client.Provider, sb client.Sandbox, _ time.Time) present.Extended {
+		verb, nothing, title = tr.T("pause"), tr.T("nothing here to pause"), tr.T("Pause %d sandboxes?", len(rows))
+		do = func(ctx context.Context, p client.Provider, sb client.Sandbox, _ time.Time) present.Extended {
 			return present.Pause(ctx, p, sb)
 		}
 	}
 	switch len(rows) {
 	case 0:
-		return ui.Toast(ui.ToastInfo, "nothing here to "+verb)
+		return ui.Toast(ui.ToastInfo, nothing)
 	case 1:
 		return s.change(rows, do)
 	}
 	return ui.OpenOverlay(dialog.Confirm(dialog.ConfirmOptions{
-		Title: fmt.Sprintf("%s %d sandboxes?", strings.ToUpper(verb[:1])+verb[1:], len(rows)),
+		Title: title,
 		Yes:   verb, OnYes: s.change(rows, do), OnNo: s.forgetChange(rows),
 	}))
 }
@@ -183,14 +188,14 @@ func (s *Screen) changed(msg changedMsg) tea.Cmd {
 	if msg.Short {
 		level = ui.ToastWarn
 	}
-	return tea.Batch(ui.Cmd(present.UpdatedMsg{Sandbox: msg.After}), ui.Toast(level, name+": "+msg.Text))
+	return tea.Batch(ui.Cmd(present.UpdatedMsg{Sandbox: msg.After}), ui.Toast(level, name+": "+msg.In(s.env.Lang)))
 }
 
 // protect sets the targets apart from killing in bulk, or not any more. No
 // provider lets metadata be changed later, so the list lies on this machine.
 func (s *Screen) protect() tea.Cmd {
 	if s.opt.Protected == nil {
-		return ui.Toast(ui.ToastWarn, "there is nowhere to remember it")
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("there is nowhere to remember it"))
 	}
 	rows := s.targets()
 	if len(rows) == 0 {
@@ -206,21 +211,22 @@ func (s *Screen) protect() tea.Cmd {
 		save = s.opt.Protected.Set(present.KeyOf(e.sb), on)
 		e.version++
 	}
-	word := "protected: "
-	if !on {
-		word = "not protected any more: "
-	}
-	text := word + present.Label(rows[0].sb)
+	tr := s.env.Lang
+	what := present.Label(rows[0].sb)
 	if len(rows) > 1 {
-		text = word + present.Plural(len(rows), "sandbox", "sandboxes")
+		what = tr.N(len(rows), "%d sandbox", "%d sandboxes", len(rows))
+	}
+	text := tr.T("protected: %s", what)
+	if !on {
+		text = tr.T("not protected any more: %s", what)
 	}
 	level := ui.ToastOK
 	if kept != "" {
-		level, text = ui.ToastWarn, kept+" stays protected: it was created with that tag"
+		level, text = ui.ToastWarn, tr.T("%s stays protected: it was created with that tag", kept)
 	}
 	return tea.Batch(ui.Toast(level, text), func() tea.Msg {
 		if err := save(); err != nil {
-			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the protection is not remembered: " + err.Error()}
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("the protection is not remembered: %s", err)}
 		}
 		return nil
 	})
@@ -229,7 +235,7 @@ func (s *Screen) protect() tea.Cmd {
 // broadcast asks to run one line in every target.
 func (s *Screen) broadcast(line string) tea.Cmd {
 	if s.opt.ReadOnly {
-		return readOnly()
+		return s.readOnly()
 	}
 	rows := s.targets()
 	if len(rows) == 0 {
@@ -245,7 +251,8 @@ func (s *Screen) broadcast(line string) tea.Cmd {
 // copyCommand offers the commands that do the same as the keys here.
 func (s *Screen) copyCommand() tea.Cmd {
 	type choice struct{ label, command string }
-	choices := []choice{{"list", "abxdash ls"}}
+	tr := s.env.Lang
+	choices := []choice{{tr.T("list"), "abxdash ls"}}
 	if rows := s.targets(); len(rows) > 0 {
 		boxes := make([]client.Sandbox, len(rows))
 		for i, e := range rows {
@@ -253,22 +260,22 @@ func (s *Screen) copyCommand() tea.Cmd {
 		}
 		if len(boxes) == 1 {
 			choices = append(choices,
-				choice{"details", present.CommandLine("info", boxes)},
-				choice{"shell", present.CommandLine("attach", boxes)},
-				choice{"run a command", present.CommandLine("exec", boxes, "--", "COMMAND")})
+				choice{tr.T("details"), present.CommandLine("info", boxes)},
+				choice{tr.T("shell"), present.CommandLine("attach", boxes)},
+				choice{tr.T("run a command"), present.CommandLine("exec", boxes, "--", "COMMAND")})
 		}
-		choices = append(choices, choice{"kill", present.CommandLine("kill", boxes)})
+		choices = append(choices, choice{tr.T("kill"), present.CommandLine("kill", boxes)})
 	}
 	items := make([]dialog.Item, len(choices))
 	for i, c := range choices {
-		items[i] = dialog.Item{Label: c.label, Hint: present.CleanMax(c.command, 60), Cmd: copied(c.command)}
+		items[i] = dialog.Item{Label: c.label, Hint: present.CleanMax(c.command, 60), Cmd: copied(c.command, tr)}
 	}
-	return ui.OpenOverlay(dialog.Menu("Copy as command", items))
+	return ui.OpenOverlay(dialog.Menu(tr.T("Copy as command"), items))
 }
 
 // copied puts a command on the clipboard and says so. Ids come from outside;
 // only clean text goes there.
-func copied(command string) tea.Cmd {
+func copied(command string, tr *lang.Catalog) tea.Cmd {
 	command = present.CleanMax(command, 64<<10)
-	return tea.Batch(tea.SetClipboard(command), ui.Toast(ui.ToastOK, "copied: "+present.CleanMax(command, 100)))
+	return tea.Batch(tea.SetClipboard(command), ui.Toast(ui.ToastOK, tr.T("copied: %s", present.CleanMax(command, 100))))
 }

@@ -62,7 +62,7 @@ func (b *columnsBox) Init(env ui.Env) tea.Cmd {
 func (b *columnsBox) Keys() []keymap.Context { return []keymap.Context{keymap.Columns, keymap.Move} }
 
 // Title implements ui.Overlay.
-func (b *columnsBox) Title() string { return "Columns" }
+func (b *columnsBox) Title() string { return b.env.Lang.T("Columns") }
 
 // Close implements ui.Overlay.
 func (b *columnsBox) Close() {}
@@ -155,14 +155,14 @@ func (b *columnsBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		row := uv.Rect(in.Min.X, in.Min.Y+i, in.Dx(), 1)
 		draw.Fill(scr, row, st)
 		draw.Text(scr, row.Min.X+1, row.Min.Y, 1, mark, st)
-		draw.Text(scr, row.Min.X+3, row.Min.Y, 12, r.title, st)
-		draw.Text(scr, row.Min.X+16, row.Min.Y, row.Dx()-17, r.help, st)
+		draw.Text(scr, row.Min.X+3, row.Min.Y, 12, b.env.Lang.Word(r.title), st)
+		draw.Text(scr, row.Min.X+16, row.Min.Y, row.Dx()-17, b.env.Lang.Word(r.help), st)
 	}
-	x, y := in.Min.X+1, in.Max.Y-1
+	x, y, tr := in.Min.X+1, in.Max.Y-1, b.env.Lang
 	for _, h := range []struct {
 		a    keymap.Action
 		text string
-	}{{keymap.ColumnToggle, "show/hide"}, {keymap.ColumnUp, "left"}, {keymap.ColumnDown, "right"}, {keymap.ColumnReset, "usual"}, {keymap.MenuChoose, "take"}, {keymap.NavBack, "back"}} {
+	}{{keymap.ColumnToggle, tr.T("show/hide")}, {keymap.ColumnUp, tr.T("left")}, {keymap.ColumnDown, tr.T("right")}, {keymap.ColumnReset, tr.T("usual")}, {keymap.MenuChoose, tr.T("take")}, {keymap.NavBack, tr.T("back")}} {
 		x += draw.Text(scr, x, y, in.Max.X-x, present.KeyIn(b.env.Keys, keymap.Columns, h.a), t.Keys.Key)
 		x += draw.Text(scr, x, y, in.Max.X-x, " "+h.text+"  ", t.Keys.Help)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/theme"
+	"abxdash/ui/lang"
 	"abxdash/ui/spark"
 	"abxdash/ui/table"
 	"abxdash/views/present"
@@ -33,21 +34,22 @@ const gaugeCells = 4
 // columnInfo is every column in its usual order, for choosing.
 func columnInfo() []columnChoice {
 	return []columnChoice{
-		{key: "name", title: "NAME/ID", help: "name, else id; always shown"},
-		{key: "provider", title: "PROVIDER", help: "where it runs"},
-		{key: "template", title: "TEMPLATE", help: "what it was made of"},
-		{key: "state", title: "STATE", help: "as the provider says, and how long idle"},
-		{key: "isolation", title: "ISOLATION", help: "what separates it from the machine"},
-		{key: "cpu", title: "CPU", help: "use where it is measured, else vCPUs"},
-		{key: "memory", title: "MEM", help: "use where it is measured, else size"},
-		{key: "age", title: "AGE", help: "since its start"},
-		{key: "ttl", title: "TTL", help: "time left"},
-		{key: "cost", title: "$/H", help: "price per hour, estimate"},
-		{key: "spent", title: "SPENT", help: "cost so far, estimate"},
-		{key: "projected", title: "TO END", help: "cost when it ends by itself, estimate"},
-		{key: "owner", title: "OWNER", help: "who made it"},
-		{key: "id", title: "ID", help: "the id, beside a name"},
-		{key: "stray", title: "STRAY", help: "why it looks forgotten"},
+		{key: "name", title: lang.Mark("NAME/ID"), help: lang.Mark("name, else id; always shown")},
+		{key: "provider", title: lang.Mark("PROVIDER"), help: lang.Mark("where it runs")},
+		{key: "template", title: lang.Mark("TEMPLATE"), help: lang.Mark("what it was made of")},
+		{key: "state", title: lang.Mark("STATE"), help: lang.Mark("as the provider says, and how long idle")},
+		{key: "isolation", title: lang.Mark("ISOLATION"), help: lang.Mark("what separates it from the machine")},
+		{key: "cpu", title: lang.Mark("CPU"), help: lang.Mark("use where it is measured, else vCPUs")},
+		{key: "memory", title: lang.Mark("MEM"), help: lang.Mark("use where it is measured, else size")},
+		{key: "age", title: lang.Mark("AGE"), help: lang.Mark("since its start")},
+		{key: "ttl", title: lang.Mark("TTL"), help: lang.Mark("time left")},
+		{key: "cost", title: lang.Mark("$/H"), help: lang.Mark("price per hour, estimate")},
+		{key: "spent", title: lang.Mark("SPENT"), help: lang.Mark("cost so far, estimate")},
+		{key: "projected", title: lang.Mark("TO END"), help: lang.Mark("cost when it ends by itself, estimate")},
+		{key: "owner", title: lang.Mark("OWNER"), help: lang.Mark("who made it")},
+		{key: "id", title: lang.Mark("ID"), help: lang.Mark("the id, beside a name")},
+		{key: "stray", title: lang.Mark("STRAY"), help: lang.Mark("why it looks forgotten")},
+		{key: "caps", title: lang.Mark("CAPS"), help: lang.Mark("what can be done there, a letter each; @ says it in words")},
 	}
 }
 
@@ -125,7 +127,7 @@ func (s *Screen) column(key string) (table.Column[*entry], bool) {
 	col := table.Column[*entry]{Key: key}
 	for _, c := range columnInfo() {
 		if c.key == key {
-			col.Title = c.title
+			col.Title = s.env.Lang.Word(c.title)
 		}
 	}
 	switch key {
@@ -185,6 +187,10 @@ func (s *Screen) column(key string) (table.Column[*entry], bool) {
 		why := func(e *entry) string { return strings.Join(e.stray, ", ") }
 		col.Max, col.Weight, col.Priority = 60, 2, 9
 		col.Cell, col.Compare = dim(why), byText(why)
+	case "caps":
+		caps := func(e *entry) string { return e.src.badges }
+		col.Min, col.Priority = 9, 9
+		col.Cell, col.Compare = dim(caps), byText(caps)
 	default:
 		return col, false
 	}
@@ -310,8 +316,9 @@ func (s *Screen) stateCell(e *entry, width int) []table.Span {
 	}
 	word := present.StateWord(e.sb)
 	st := t.State(word)
+	word = s.env.Lang.Word(word)
 	if idle := e.idleFor(s.at(e)); idle >= idleShown {
-		st, word = t.State("idle"), "idle "+present.Duration(idle)
+		st, word = t.State("idle"), s.env.Lang.T("idle %s", present.Duration(idle))
 	}
 	out := s.span(st.Symbol, st.Style)
 	return append(out, table.Span{Text: " ", Style: st.Style}, table.Span{Text: word, Style: st.Style})
@@ -319,19 +326,24 @@ func (s *Screen) stateCell(e *entry, width int) []table.Span {
 
 // killText words the stage of a kill in a width, or "".
 func (s *Screen) killText(e *entry, width int) string {
+	tr := s.env.Lang
 	switch e.kill {
 	case killPending:
-		return fmt.Sprintf("dies in %d s", seconds(e.killAt.Sub(s.store.now)))
+		left := seconds(e.killAt.Sub(s.store.now))
+		if text := tr.T("dies in %d s", left); ansi.StringWidth(text) <= width {
+			return text
+		}
+		return tr.T("dies %ds", left)
 	case killSending:
-		return "killing…"
+		return tr.T("killing…")
 	case killAccepted:
 		if !e.stuckKill(s.store.now) {
-			return "deleting…"
+			return tr.T("deleting…")
 		}
-		if width >= len("accepted but still there") {
-			return "accepted but still there"
+		if text := tr.T("accepted but still there"); ansi.StringWidth(text) <= width {
+			return text
 		}
-		return "still there"
+		return tr.T("still there")
 	default:
 		return ""
 	}
@@ -343,7 +355,7 @@ func seconds(d time.Duration) int64 { return int64(max(0, d)+time.Second-1) / in
 func (s *Screen) ttlCell(e *entry, width int) []table.Span {
 	t := s.env.Theme
 	now := s.at(e)
-	text := present.TTL(e.sb, now)
+	text := s.env.Lang.Word(present.TTL(e.sb, now))
 	left, kind := present.Left(e.sb, now)
 	if kind != client.EndAt {
 		return s.span(text, t.Text.Dim)

@@ -11,7 +11,6 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
-	"abxdash/client"
 	"abxdash/keymap"
 	"abxdash/ui/draw"
 	"abxdash/views/present"
@@ -87,7 +86,7 @@ func (s *Screen) Signature() uint64 {
 		h.Write([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24), byte(v >> 32), byte(v >> 40), byte(v >> 48), byte(v >> 56)})
 	}
 	for _, src := range s.store.sources {
-		text, level := src.chip(s.store.now)
+		text, level := src.chip(s.store.now, s.env.Lang)
 		fmt.Fprint(h, text)
 		h.Write([]byte{byte(level)})
 	}
@@ -120,7 +119,7 @@ func (s *Screen) drawSummary(scr uv.Screen, r uv.Rectangle) {
 		x += draw.Text(scr, x, r.Min.Y, limit-x, " "+s.opt.Banner+" ", t.Bar.ChipWarn) + 1
 	}
 	for i, src := range s.store.sources {
-		text, level := src.chip(s.store.now)
+		text, level := src.chip(s.store.now, s.env.Lang)
 		st, symbol := styleOf(t, level)
 		text = " " + symbol + " " + text + " "
 		if x+ansi.StringWidth(text) > limit {
@@ -139,9 +138,9 @@ func (s *Screen) countText() string {
 			more = "+"
 		}
 	}
-	parts = append(parts, fmt.Sprintf("%d%s running", s.counts.running, more))
+	parts = append(parts, s.env.Lang.T("%d%s running", s.counts.running, more))
 	if s.counts.stray > 0 {
-		parts = append(parts, fmt.Sprintf("%d%s stray", s.counts.stray, more))
+		parts = append(parts, s.env.Lang.T("%d%s stray", s.counts.stray, more))
 	}
 	if s.counts.hourly > 0 {
 		parts = append(parts, "~"+present.Money(s.counts.hourly)+"/h")
@@ -161,15 +160,15 @@ func (s *Screen) notices() []notice {
 		name := present.Clean(src.name)
 		switch {
 		case src.err != nil:
-			text := name + ": " + present.ErrorLine(src.err) + since(src, s.store.now)
+			text := name + ": " + present.ErrorLine(src.err) + since(src, s.store.now, s.env.Lang)
 			if h := present.Hint(src.err); h != "" {
-				text += " · " + h
+				text += " · " + s.env.Lang.Word(h)
 			}
 			out = append(out, notice{text, chipError})
 		case src.incomplete:
 			note := src.note
 			if note == "" {
-				note = "the list may be incomplete"
+				note = s.env.Lang.T("the list may be incomplete")
 			}
 			out = append(out, notice{name + ": " + present.Clean(note), chipIdle})
 		}
@@ -219,11 +218,14 @@ func (s *Screen) frameTitle() string {
 	if s.view.Name != "" {
 		out += " " + s.env.Theme.Symbol.H + " " + present.Clean(s.view.Name)
 	}
+	if len(s.store.only) > 0 {
+		out += " " + s.env.Theme.Symbol.H + " " + s.env.Lang.T("on %s", present.CleanMax(strings.Join(s.store.only, ", "), 60))
+	}
 	if f := s.filter.String(); f != "" {
 		out += " " + s.env.Theme.Symbol.H + " /" + present.CleanMax(f, 60)
 	}
 	if s.strayOnly {
-		out += " " + s.env.Theme.Symbol.H + " strays only"
+		out += " " + s.env.Theme.Symbol.H + " " + s.env.Lang.T("strays only")
 	}
 	return out
 }
@@ -234,27 +236,27 @@ func (s *Screen) drawFrameInfo(scr uv.Screen, r uv.Rectangle) {
 	var bits []string
 	switch shown, total := s.table.Len(), s.table.Total(); {
 	case shown != total:
-		bits = append(bits, fmt.Sprintf("%d of %d", shown, total))
+		bits = append(bits, s.env.Lang.T("%d of %d", shown, total))
 	case s.anyIncomplete():
 		bits = append(bits, fmt.Sprintf("%d+", total))
 	default:
 		bits = append(bits, fmt.Sprintf("%d", total))
 	}
 	if at := s.cachedAt(); !at.IsZero() {
-		bits = append(bits, "as of "+asOf(at, s.store.now))
+		bits = append(bits, s.env.Lang.T("as of %s", asOf(at, s.store.now, s.env.Lang)))
 	}
 	if n := s.table.MarkedCount(); n > 0 {
-		bits = append(bits, fmt.Sprintf("%d marked", n))
+		bits = append(bits, s.env.Lang.T("%d marked", n))
 	}
 	if s.table.Ranging() {
-		bits = append(bits, "marking a range")
+		bits = append(bits, s.env.Lang.T("marking a range"))
 	}
 	if key, desc := s.table.Sort(); key != "" {
 		arrow := t.Symbol.Up
 		if desc {
 			arrow = t.Symbol.Down
 		}
-		bits = append(bits, "sort: "+key+" "+arrow)
+		bits = append(bits, s.env.Lang.T("sort: %s %s", s.env.Lang.Word(key), arrow))
 	}
 	text := " " + strings.Join(bits, " · ") + " "
 	w := ansi.StringWidth(text)
@@ -282,37 +284,40 @@ func (s *Screen) anyIncomplete() bool {
 
 // drawEmpty tells a newcomer what to press, or why nothing is here.
 func (s *Screen) drawEmpty(scr uv.Screen, r uv.Rectangle) {
-	t, keys := s.env.Theme, s.env.Keys
+	t, keys, tr := s.env.Theme, s.env.Keys, s.env.Lang
 	type hint struct{ key, text string }
 	var head string
 	var hints []hint
 	switch {
+	case s.table.Total() > 0 && s.filter.Empty() && !s.strayOnly:
+		head = tr.T("No sandboxes on %s.", present.CleanMax(strings.Join(s.store.only, ", "), 60))
+		hints = []hint{{present.KeyIn(keys, keymap.Global, keymap.AppProviders), tr.T("choose other providers")}, {present.KeyIn(keys, keymap.List, keymap.ListNew), tr.T("create a sandbox")}}
 	case s.table.Total() > 0:
-		head = "Nothing matches the filter."
-		hints = []hint{{present.KeyIn(keys, keymap.Global, keymap.NavBack), "clear the filter"}, {present.KeyIn(keys, keymap.List, keymap.ListFilter), "change it"}}
+		head = tr.T("Nothing matches the filter.")
+		hints = []hint{{present.KeyIn(keys, keymap.Global, keymap.NavBack), tr.T("clear the filter")}, {present.KeyIn(keys, keymap.List, keymap.ListFilter), tr.T("change it")}}
 	case !s.anyLoaded():
-		head = "Asking " + present.Clean(strings.Join(s.opt.Providers.Names(), ", ")) + " " + t.Symbol.Ellipsis
+		head = tr.T("Asking %s %s", present.Clean(strings.Join(s.opt.Providers.Names(), ", ")), t.Symbol.Ellipsis)
 	case !s.anyAnswers():
-		head = "No provider answers now."
+		head = tr.T("No provider answers now.")
 		hints = []hint{
-			{present.KeyIn(keys, keymap.Global, keymap.AppRefresh), "try again now"},
-			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), "all keys"},
-			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), "quit"},
+			{present.KeyIn(keys, keymap.Global, keymap.AppRefresh), tr.T("try again now")},
+			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), tr.T("all keys")},
+			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), tr.T("quit")},
 		}
 	default:
-		head = "No sandboxes yet."
-		where := "create a sandbox"
+		head = tr.T("No sandboxes yet.")
+		where := tr.T("create a sandbox")
 		if s.opt.CreateIn != "" {
-			where = "create a sandbox on " + present.Clean(s.opt.CreateIn)
+			where = tr.T("create a sandbox on %s", present.Clean(s.opt.CreateIn))
 		}
 		if s.opt.CreateIn == "local" {
-			where = "create a local sandbox, no account needed"
+			where = tr.T("create a local sandbox, no account needed")
 		}
 		hints = []hint{
 			{present.KeyIn(keys, keymap.List, keymap.ListNew), where},
-			{present.KeyIn(keys, keymap.List, keymap.ListOptions), "choose provider, template and lifetime first"},
-			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), "all keys"},
-			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), "quit"},
+			{present.KeyIn(keys, keymap.List, keymap.ListOptions), tr.T("choose provider, template and lifetime first")},
+			{present.KeyIn(keys, keymap.Global, keymap.AppHelp), tr.T("all keys")},
+			{present.KeyIn(keys, keymap.Global, keymap.NavQuit), tr.T("quit")},
 		}
 		if s.opt.ReadOnly {
 			hints = hints[2:]
@@ -344,107 +349,4 @@ func (s *Screen) anyAnswers() bool {
 
 func (s *Screen) anyLoaded() bool {
 	return slices.ContainsFunc(s.store.sources, func(src *source) bool { return src.loaded || src.err != nil })
-}
-
-// drawPreview says more about the row under the cursor.
-func (s *Screen) drawPreview(scr uv.Screen, r uv.Rectangle) {
-	if r.Dy() < 3 {
-		return
-	}
-	t := s.env.Theme
-	e := s.current()
-	title := "Preview"
-	if e != nil {
-		title = present.Elide(present.LongLabel(e.sb), max(8, r.Dx()-8))
-	}
-	in := draw.Box(scr, r, t, title, t.Border.Normal, t.Border.Title)
-	if e == nil || in.Dx() < 4 {
-		return
-	}
-	for i, l := range s.previewLines(e) {
-		if i >= in.Dy() {
-			return
-		}
-		draw.Text(scr, in.Min.X+1, in.Min.Y+i, in.Dx()-2, l.text, l.style)
-	}
-}
-
-type styledLine struct {
-	text  string
-	style uv.Style
-}
-
-// previewLines are in the order of their weight: what is cut off in a small
-// pane matters least.
-func (s *Screen) previewLines(e *entry) []styledLine {
-	t := s.env.Theme
-	sb := e.sb
-	now := s.at(e)
-	var out []styledLine
-	add := func(st uv.Style, text string) { out = append(out, styledLine{text, st}) }
-	if text := s.killText(e, 100); text != "" {
-		add(t.Text.Warn, text)
-	}
-	if len(e.stray) > 0 {
-		add(t.Text.Warn, "stray: "+strings.Join(e.stray, ", "))
-	}
-	parts := []string{present.Clean(sb.Provider), present.Template(sb), present.StateWord(sb)}
-	if sb.CPU > 0 || sb.MemoryMB > 0 {
-		parts = append(parts, present.CPU(sb.CPU)+" vCPU", present.Memory(sb.MemoryMB))
-	}
-	if sb.Isolation != "" {
-		parts = append(parts, "isolation "+present.Clean(string(sb.Isolation)))
-	}
-	add(t.Text.Normal, strings.Join(parts, " / "))
-	times := "up " + present.Age(sb.StartedAt, now)
-	if left, kind := present.Left(sb, now); kind == client.EndAt && left > 0 {
-		times += "   ends in " + present.TTL(sb, now) + " at " + sb.ExpiresAt.Local().Format("15:04:05")
-	} else {
-		times += "   TTL " + present.TTL(sb, now)
-	}
-	add(t.Text.Normal, times+"   owner "+s.opt.Owner.Column(sb))
-	if text := s.costLine(e); text != "" {
-		add(t.Text.Dim, text)
-	}
-	if meta := metaLine(sb.Metadata); meta != "" {
-		add(t.Text.Dim, meta)
-	}
-	return out
-}
-
-// costLine words what e costs, "" where no rate is known or it is free.
-func (s *Screen) costLine(e *entry) string {
-	r, now := s.opt.Rates, s.at(e)
-	h, ok := r.Hourly(e.sb)
-	if !ok || h == 0 {
-		return ""
-	}
-	out := present.Money(h) + "/h"
-	if v, ok := r.Spent(e.sb, now); ok {
-		out += "   " + present.Money(v) + " so far"
-	}
-	if v, ok := r.Projected(e.sb, now); ok {
-		out += "   " + present.Money(v) + " by its end"
-	}
-	return out + "   (" + r.Label() + ")"
-}
-
-// metaLine is "meta app=web run=812", our own tags left out, in the order of the keys.
-func metaLine(m map[string]string) string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		if k != client.MetaName && !strings.HasPrefix(k, "abxdash.") {
-			keys = append(keys, k)
-		}
-	}
-	if len(keys) == 0 {
-		return ""
-	}
-	slices.Sort(keys)
-	var b strings.Builder
-	b.WriteString("meta")
-	for _, k := range keys {
-		b.WriteString("  " + present.CleanMax(k, 40) + "=" + present.CleanMax(m[k], 60))
-	}
-	return b.String()
 }

@@ -114,7 +114,7 @@ func sameRow(a, b *client.Sandbox) bool {
 func (s *Store) strays(src *source, e *entry) []string {
 	now := src.clock.At(s.now)
 	return present.StrayReasons(e.sb, present.StrayInfo{
-		Now: now, Host: s.opt.Owner.Host, StateSince: src.clock.At(e.stateSince), Alive: s.opt.Alive, Rules: s.opt.Rules,
+		Now: now, Host: s.opt.Owner.Host, StateSince: src.clock.At(e.stateSince), Alive: s.opt.Alive, Rules: s.opt.Rules, Lang: s.env.Lang,
 		IdleFor: e.idleFor(now), Attached: s.shells[present.KeyOf(e.sb)] > 0,
 		Renewed: e.renewed, RenewedOver: e.lastRenewed.Sub(e.firstRenewed),
 	})

@@ -4,7 +4,7 @@ package sandboxes
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/form"
+	"abxdash/ui/lang"
 	"abxdash/ui/table"
 	"abxdash/views/present"
 )
@@ -75,6 +76,8 @@ type Screen struct {
 	// themselves; views are the saved ones.
 	view  View
 	views []View
+	// only is what the store's was when the filter was set last.
+	only  []string
 	shape shape
 	// notice is said once, when the list opens.
 	notice string
@@ -165,7 +168,7 @@ func (s *Screen) shapeNow() shape {
 }
 
 // Title implements ui.Screen; scripts may rely on it.
-func (s *Screen) Title() string { return "Sandboxes" }
+func (s *Screen) Title() string { return s.env.Lang.T("Sandboxes") }
 
 // WindowTitle implements ui.Titled: what runs, and what looks forgotten.
 func (s *Screen) WindowTitle() string {
@@ -199,7 +202,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	s.sync()
 	cmd := s.handle(msg)
 	if name := s.sync(); name != "" {
-		return tea.Batch(cmd, ui.Toast(ui.ToastInfo, "the filter hides the new sandbox "+name))
+		return tea.Batch(cmd, ui.Toast(ui.ToastInfo, s.env.Lang.T("the filter hides the new sandbox %s", name)))
 	}
 	return cmd
 }
@@ -230,6 +233,8 @@ func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 	case ui.ThemeMsg:
 		s.env.Theme = msg.Theme
 		s.table.Invalidate()
+	case present.DefaultProviderMsg:
+		s.opt.CreateIn = msg.Name
 	case present.CreatedMsg:
 		s.settled, s.want = true, present.KeyOf(msg.Sandbox).String()
 	case present.KillDoneMsg:
@@ -252,6 +257,10 @@ func (s *Screen) handle(msg tea.Msg) tea.Cmd {
 func (s *Screen) sync() (hidden string) {
 	if s.table == nil {
 		return ""
+	}
+	if !slices.Equal(s.only, s.store.only) {
+		s.applyFilter()
+		s.count()
 	}
 	if s.structure != s.store.structure && !s.table.Ranging() {
 		s.structure = s.store.structure
@@ -310,6 +319,9 @@ func (s *Screen) settle() {
 func (s *Screen) count() {
 	s.counts = counts{}
 	for _, e := range s.store.entries() {
+		if s.store.hides(e.src) {
+			continue
+		}
 		s.counts.total++
 		if e.sb.Running() && e.kill != killAccepted {
 			s.counts.running++
@@ -321,63 +333,6 @@ func (s *Screen) count() {
 			s.counts.hourly += h
 		}
 	}
-}
-
-// applyFilter shows what the filter and the stray switch let through.
-func (s *Screen) applyFilter() {
-	f, strays := s.filter, s.strayOnly
-	if f.Empty() && !strays {
-		s.table.SetFilter(nil)
-		return
-	}
-	s.table.SetFilter(func(e *entry) bool {
-		if strays && len(e.stray) == 0 {
-			return false
-		}
-		if f.Empty() {
-			return true
-		}
-		now := s.at(e)
-		r := present.NewFilterRow(present.Row{Sandbox: e.sb, Now: now, Stray: e.stray, Owner: s.opt.Owner, IdleFor: e.idleFor(now)})
-		return f.Match(&r)
-	})
-}
-
-// typed edits the filter line; every change filters at once.
-func (s *Screen) typed(msg tea.Msg) tea.Cmd {
-	if s.input == nil {
-		return nil
-	}
-	switch s.input.Update(msg) {
-	case form.Changed:
-		s.setFilter(s.input.Value())
-	case form.Accepted:
-		s.history = s.input.Remember(s.filter.String())
-		s.input, s.filterErr = nil, ""
-	case form.Cancelled:
-		s.setFilter(s.before)
-		s.input, s.filterErr = nil, ""
-	}
-	return nil
-}
-
-// setFilter parses text; what cannot be read yet leaves the rows as they are.
-func (s *Screen) setFilter(text string) {
-	f, err := present.ParseFilter(text)
-	if err != nil {
-		s.filterErr = err.Error()
-		return
-	}
-	s.filter, s.filterErr = f, ""
-	s.applyFilter()
-}
-
-func (s *Screen) editFilter() {
-	s.before = s.filter.String()
-	s.input = form.NewInput(s.env.Keys, keymap.Input, "/")
-	s.input.Placeholder = "text  !not  ~regex  -f fuzzy  key=value  state:paused  stray  ttl<5m"
-	s.input.SetHistory(s.history)
-	s.input.SetValue(s.before)
 }
 
 // mouse moves, sorts, scrolls, and opens with a double click.
@@ -434,14 +389,14 @@ func (s *Screen) current() *entry {
 	return nil
 }
 
-func readOnly() tea.Cmd {
-	return ui.Toast(ui.ToastWarn, fmt.Sprintf("read-only mode: nothing is changed (%s)", client.CodeReadOnly))
+func (s *Screen) readOnly() tea.Cmd {
+	return ui.Toast(ui.ToastWarn, s.env.Lang.T("read-only mode: nothing is changed (%s)", client.CodeReadOnly))
 }
 
 // since words how old the rows of a provider that fails now are.
-func since(src *source, now time.Time) string {
+func since(src *source, now time.Time, tr *lang.Catalog) string {
 	if src.lastOK.IsZero() {
 		return ""
 	}
-	return ", rows are " + present.Duration(now.Sub(src.lastOK)) + " old"
+	return ", " + tr.T("rows are %s old", present.Duration(now.Sub(src.lastOK)))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -27,6 +28,8 @@ const (
 type source struct {
 	provider client.Provider
 	name     string
+	// badges is what it can do, in letters.
+	badges string
 
 	gen      uint64 // of the last listing asked for
 	startSeq uint64 // of the store when that was asked
@@ -96,7 +99,7 @@ func (s *source) plan(at time.Time, wait time.Duration) {
 }
 
 // chip words the state of the provider for the header, with its level.
-func (s *source) chip(now time.Time) (text string, level chipLevel) {
+func (s *source) chip(now time.Time, tr *lang.Catalog) (text string, level chipLevel) {
 	name := present.CleanMax(s.name, 30)
 	switch {
 	case s.paused(now):
@@ -106,7 +109,7 @@ func (s *source) chip(now time.Time) (text string, level chipLevel) {
 	case s.inFlight && now.Sub(s.startAt) > slowAfter:
 		return name + " " + present.Duration(now.Sub(s.startAt)), chipWarn
 	case !s.loaded && !s.cachedAt.IsZero():
-		return name + " of " + asOf(s.cachedAt, now), chipIdle
+		return tr.T("%s of %s", name, asOf(s.cachedAt, now, tr)), chipIdle
 	case !s.loaded:
 		return name, chipIdle
 	default:
@@ -124,10 +127,10 @@ const (
 )
 
 // asOf words the time of a remembered list: the hour today, else the day too.
-func asOf(at, now time.Time) string {
+func asOf(at, now time.Time, tr *lang.Catalog) string {
 	at, now = at.Local(), now.Local()
 	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
 		return at.Format("15:04")
 	}
-	return at.Format("Jan 2 15:04")
+	return at.Format(tr.T("Jan 2 15:04"))
 }

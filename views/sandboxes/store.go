@@ -3,7 +3,6 @@ package sandboxes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +66,8 @@ type Store struct {
 	// savedStructure and savedAt belong to the last write of the cache.
 	savedStructure uint64
 	savedAt        time.Time
+	// only are the providers whose rows are shown; none means all.
+	only []string
 	// told is what the user was called for, attendedAt when that was looked at last.
 	told       watchful
 	attendedAt time.Time
@@ -124,7 +125,7 @@ func NewStore(opt StoreOptions) *Store {
 	}
 	s := &Store{opt: opt, rows: map[present.Key]*entry{}, shells: map[present.Key]int{}, told: newWatchful()}
 	for _, p := range opt.Providers {
-		s.sources = append(s.sources, &source{provider: p, name: p.Name()})
+		s.sources = append(s.sources, &source{provider: p, name: p.Name(), badges: present.Badges(p.Capabilities())})
 	}
 	s.now = opt.Now()
 	s.CacheErr = s.restore(s.now)
@@ -153,13 +154,18 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case ui.FocusMsg:
 		return s.focus(msg.Focused), false
 	case ui.ActionMsg:
-		if msg.Action == keymap.AppRefresh {
+		switch msg.Action {
+		case keymap.AppRefresh:
 			return s.refresh("", true), false
+		case keymap.AppProviders:
+			return s.goProviders(msg.Arg), true
 		}
 	case present.ListedMsg:
 		return s.listed(msg), false
 	case present.RefreshMsg:
 		return s.refresh(msg.Provider, false), false
+	case present.ShowProvidersMsg:
+		s.showOnly(msg.Names)
 	case present.CreatedMsg:
 		return s.created(msg.Sandbox), false
 	case present.UpdatedMsg:
@@ -167,6 +173,7 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case present.GoneMsg:
 		s.gone(msg.Keys)
 	case present.KillPendingMsg:
+		s.now = s.env.Now() // the countdown begins now, not at the last tick
 		s.stage(msg.Keys, killPending, msg.At)
 	case present.KillUndoneMsg:
 		s.stage(msg.Keys, killNone, time.Time{})
@@ -180,6 +187,10 @@ func (s *Store) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.sampled(msg), false
 	case pastMsg:
 		s.remembered(msg)
+	case present.EventMsg:
+		if msg.Bad && msg.Kind == present.EventCommand && msg.Took >= watchedFor {
+			return ui.Cmd(ui.AttentionMsg{Kind: ui.AttentionFailures, Text: s.nameOf(msg.Key) + ": " + msg.Text}), false
+		}
 	case present.ShellCountMsg:
 		s.shells[msg.Key] = msg.N
 	}
@@ -289,7 +300,7 @@ func (s *Store) refresh(provider string, say bool) tea.Cmd {
 		case src.paused(s.now):
 			if say {
 				left := present.Duration(src.pausedUntil.Sub(s.now) + time.Second - 1)
-				cmds = append(cmds, ui.Toast(ui.ToastWarn, fmt.Sprintf("%s asked us to wait: next refresh in %s", present.Clean(src.name), left)))
+				cmds = append(cmds, ui.Toast(ui.ToastWarn, s.env.Lang.T("%s asked us to wait: next refresh in %s", present.Clean(src.name), left)))
 			}
 		case src.inFlight:
 			src.again = true
@@ -376,64 +387,5 @@ func (s *Store) gone(keys []present.Key) {
 	}
 }
 
-func (s *Store) stage(keys []present.Key, stage killStage, at time.Time) {
-	for _, k := range keys {
-		if e := s.rows[k]; e != nil && e.kill != killAccepted {
-			e.kill, e.killAt = stage, at
-			e.version++
-		}
-	}
-}
-
-// killed turns a row into a tombstone until the list agrees.
-func (s *Store) killed(msg present.KillResultMsg) {
-	e := s.rows[msg.Key]
-	if e == nil {
-		return
-	}
-	s.seq++
-	e.localSeq = s.seq
-	switch msg.Outcome {
-	case present.KillFailed:
-		e.kill = killNone
-	case present.KillAlreadyGone:
-		e.kill, e.acceptedAt, e.seenGone = killAccepted, s.now, true
-	case present.KillAccepted:
-		e.kill, e.acceptedAt = killAccepted, s.now
-	}
-	e.createdAt = time.Time{}
-	e.version++
-	s.restructured()
-}
-
-func (s *Store) afterKill(msg present.KillDoneMsg) tea.Cmd {
-	var cmds []tea.Cmd
-	seen := map[string]bool{}
-	for _, k := range slices.Concat(msg.Killed, msg.Failed) {
-		if !seen[k.Provider] {
-			seen[k.Provider] = true
-			cmds = append(cmds, s.refresh(k.Provider, false))
-		}
-	}
-	return tea.Batch(cmds...)
-}
-
-// buried rows are kept only so that a list that flips back does not show them again.
-func (e *entry) buried() bool { return e.kill == killAccepted && e.seenGone }
-
-// dropBuried forgets tombstones after the limit: what a list then still says is the truth.
-func (s *Store) dropBuried() {
-	for k, e := range s.rows {
-		if e.buried() && s.now.Sub(e.acceptedAt) >= stillThereAfter {
-			delete(s.rows, k)
-		}
-	}
-}
-
 // stale reports whether the row's provider does not answer now, or has not yet.
 func (e *entry) stale() bool { return e.src.err != nil || e.cached }
-
-// stuckKill reports that a kill was accepted long ago and the row is still listed.
-func (e *entry) stuckKill(now time.Time) bool {
-	return e.kill == killAccepted && now.Sub(e.acceptedAt) >= stillThereAfter
-}

@@ -1,7 +1,6 @@
 package sandboxes
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"abxdash/ui"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -26,6 +26,8 @@ type View struct {
 	Columns []string `json:",omitempty"`
 	Filter  string   `json:",omitempty"`
 	Strays  bool     `json:",omitempty"`
+	// Providers are those whose sandboxes are shown; empty means all.
+	Providers []string `json:",omitempty"`
 	// Sort is the key of a column.
 	Sort string `json:",omitempty"`
 	Desc bool   `json:",omitempty"`
@@ -47,7 +49,7 @@ type session struct {
 func (s *Screen) restore() {
 	last, err := present.Load[session](s.opt.State, sessionFile)
 	if err != nil {
-		s.notice = "the last session could not be read: " + present.CleanMax(err.Error(), 100)
+		s.notice = s.env.Lang.T("the last session could not be read: %s", present.CleanMax(err.Error(), 100))
 		return
 	}
 	if last.Version != sessionVersion {
@@ -63,7 +65,7 @@ func (s *Screen) restore() {
 // current is the view as it is now.
 func (s *Screen) currentView() View {
 	v := s.view
-	v.Filter, v.Strays = s.filter.String(), s.strayOnly
+	v.Filter, v.Strays, v.Providers = s.filter.String(), s.strayOnly, slices.Clone(s.store.only)
 	v.Sort, v.Desc = s.table.Sort()
 	return v
 }
@@ -81,11 +83,11 @@ func (s *Screen) remember() tea.Cmd {
 	if !s.opt.State.Remembers() {
 		return nil
 	}
-	now, f := s.session(), s.opt.State
+	now, f, tr := s.session(), s.opt.State, s.env.Lang
 	now.Views = slices.Clone(now.Views)
 	return func() tea.Msg {
 		if err := present.Save(f, sessionFile, now); err != nil {
-			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the view is not remembered: " + err.Error()}
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("the view is not remembered: %s", err)}
 		}
 		return nil
 	}
@@ -105,6 +107,7 @@ func (s *Screen) keepSort() {
 func (s *Screen) show(v View) {
 	s.view = v
 	s.strayOnly = v.Strays
+	s.store.showOnly(v.Providers)
 	f, err := present.ParseFilter(v.Filter)
 	if err != nil {
 		f = present.Filter{}
@@ -128,8 +131,8 @@ func (s *Screen) saveView(name string) tea.Cmd {
 		return s.saveAs(name)
 	}
 	return ui.OpenOverlay(dialog.Prompt(dialog.PromptOptions{
-		Title: "Save this view", Label: "name: ", Value: s.view.Name,
-		Lines: dialog.Plain("Columns, filter and order under one name."),
+		Title: s.env.Lang.T("Save this view"), Label: s.env.Lang.T("name: "), Value: s.view.Name,
+		Lines: dialog.Plain(s.env.Lang.T("Columns, filter and order under one name.")),
 		Check: checkViewName,
 		OnText: func(text string) tea.Cmd {
 			return ui.Cmd(saveViewMsg{strings.TrimSpace(text)})
@@ -144,11 +147,11 @@ func checkViewName(text string) error {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return fmt.Errorf("a view needs a name")
+		return lang.Errorf("a view needs a name")
 	case len(text) > 40 || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }):
-		return fmt.Errorf("up to 40 letters")
+		return lang.Errorf("up to 40 letters")
 	case strings.EqualFold(text, usualName):
-		return fmt.Errorf("%q is the name of the view without any choice", usualName)
+		return lang.Errorf("%q is the name of the view without any choice", usualName)
 	}
 	return nil
 }
@@ -158,7 +161,7 @@ const usualName = "all"
 
 func (s *Screen) saveAs(name string) tea.Cmd {
 	if err := checkViewName(name); err != nil {
-		return ui.Toast(ui.ToastWarn, err.Error())
+		return ui.Toast(ui.ToastWarn, s.env.Lang.Err(err))
 	}
 	v := s.currentView()
 	v.Name = name
@@ -166,12 +169,12 @@ func (s *Screen) saveAs(name string) tea.Cmd {
 		s.views[i] = v
 	} else {
 		if len(s.views) == maxViews {
-			return ui.Toast(ui.ToastWarn, fmt.Sprintf("there are %d views already; forget one first", maxViews))
+			return ui.Toast(ui.ToastWarn, s.env.Lang.T("there are %d views already; forget one first", maxViews))
 		}
 		s.views = append(s.views, v)
 	}
 	s.view = v
-	return tea.Batch(s.remember(), ui.Toast(ui.ToastOK, "saved as view "+present.Clean(name)))
+	return tea.Batch(s.remember(), ui.Toast(ui.ToastOK, s.env.Lang.T("saved as view %s", present.Clean(name))))
 }
 
 func (s *Screen) viewIndex(name string) int {
@@ -187,35 +190,38 @@ func (s *Screen) goView(name string) tea.Cmd {
 	case name != "":
 		i := s.viewIndex(name)
 		if i < 0 {
-			return ui.Toast(ui.ToastWarn, "there is no view "+present.Clean(name))
+			return ui.Toast(ui.ToastWarn, s.env.Lang.T("there is no view %s", present.Clean(name)))
 		}
 		s.show(s.views[i])
 		return nil
 	}
-	items := []dialog.Item{{Label: usualName, Hint: "every sandbox, the usual columns", Cmd: ui.Cmd(showViewMsg{View{}})}}
+	items := []dialog.Item{{Label: usualName, Hint: s.env.Lang.T("every sandbox, the usual columns"), Cmd: ui.Cmd(showViewMsg{View{}})}}
 	for _, v := range s.views {
-		items = append(items, dialog.Item{Label: present.Clean(v.Name), Hint: v.describe(), Cmd: ui.Cmd(showViewMsg{v})})
+		items = append(items, dialog.Item{Label: present.Clean(v.Name), Hint: v.describe(s.env.Lang), Cmd: ui.Cmd(showViewMsg{v})})
 	}
-	return ui.OpenOverlay(dialog.Menu("Views", items))
+	return ui.OpenOverlay(dialog.Menu(s.env.Lang.T("Views"), items))
 }
 
 // showViewMsg comes back from the menu of views.
 type showViewMsg struct{ view View }
 
 // describe words what is special about a view.
-func (v View) describe() string {
+func (v View) describe(tr *lang.Catalog) string {
 	var out []string
 	if v.Filter != "" {
 		out = append(out, "/"+present.CleanMax(v.Filter, 40))
 	}
 	if v.Strays {
-		out = append(out, "strays")
+		out = append(out, tr.T("strays"))
+	}
+	if len(v.Providers) > 0 {
+		out = append(out, present.CleanMax(strings.Join(v.Providers, ", "), 40))
 	}
 	if v.Sort != "" && v.Sort != usualSort {
-		out = append(out, "by "+v.Sort)
+		out = append(out, tr.T("by %s", tr.Word(v.Sort)))
 	}
 	if len(v.Columns) > 0 {
-		out = append(out, fmt.Sprintf("%d columns", len(v.Columns)))
+		out = append(out, tr.N(len(v.Columns), "%d column", "%d columns", len(v.Columns)))
 	}
 	return strings.Join(out, ", ")
 }
@@ -226,11 +232,11 @@ func (s *Screen) deleteView(name string) tea.Cmd {
 	}
 	i := s.viewIndex(name)
 	if i < 0 {
-		return ui.Toast(ui.ToastWarn, "name the view to forget, such as :delete-view mine")
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("name the view to forget, such as :delete-view mine"))
 	}
 	s.views = slices.Delete(s.views, i, i+1)
 	if strings.EqualFold(s.view.Name, name) {
 		s.view.Name = ""
 	}
-	return tea.Batch(s.remember(), ui.Toast(ui.ToastOK, "forgot view "+present.Clean(name)))
+	return tea.Batch(s.remember(), ui.Toast(ui.ToastOK, s.env.Lang.T("forgot view %s", present.Clean(name))))
 }

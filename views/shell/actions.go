@@ -10,6 +10,7 @@ import (
 	"abxdash/ui"
 	"abxdash/ui/attach"
 	"abxdash/ui/dialog"
+	"abxdash/ui/lang"
 	"abxdash/views/present"
 )
 
@@ -123,7 +124,7 @@ func (s *Screen) rename() tea.Cmd {
 		return nil
 	}
 	return ui.OpenOverlay(dialog.Prompt(dialog.PromptOptions{
-		Title: "Name the shell", Label: "name: ", Value: x.name, Check: checkName,
+		Title: s.env.Lang.T("Name the shell"), Label: s.env.Lang.T("name: "), Value: x.name, Check: checkName,
 		OnText: func(text string) tea.Cmd { return s.opts.Manager.rename(x, strings.TrimSpace(text)) },
 	}))
 }
@@ -142,7 +143,7 @@ func (s *Screen) extend() tea.Cmd {
 	if p == nil {
 		return nil
 	}
-	ctx, sb, now := s.env.Ctx, s.sb, s.env.Now()
+	ctx, sb, now, tr := s.env.Ctx, s.sb, s.env.Now(), s.env.Lang
 	return func() tea.Msg {
 		r := present.Extend(ctx, p, sb, present.ExtendStep, now)
 		if r.Err != nil {
@@ -153,8 +154,8 @@ func (s *Screen) extend() tea.Cmd {
 			level = ui.ToastWarn
 		}
 		return tea.BatchMsg{
-			ui.Cmd(present.UpdatedMsg{Sandbox: r.After}), ui.Cmd(extendedMsg{r.Key, r.Text}),
-			ui.Toast(level, present.Label(sb)+": "+r.Text),
+			ui.Cmd(present.UpdatedMsg{Sandbox: r.After}), ui.Cmd(extendedMsg{r.Key, r.In(tr)}),
+			ui.Toast(level, present.Label(sb)+": "+r.In(tr)),
 		}
 	}
 }
@@ -180,26 +181,36 @@ const (
 
 // paste types text into the shell; a large one is asked about first.
 func (s *Screen) paste(text string) tea.Cmd {
-	l := s.live()
+	l, tr := s.live(), s.env.Lang
 	if l == nil || text == "" {
 		return nil
 	}
-	lines := strings.Count(strings.ReplaceAll(text, "\r", "\n"), "\n") + 1
 	switch {
 	case len(text) > maxPaste:
-		return ui.Toast(ui.ToastError, "nothing pasted: it has "+present.Size(int64(len(text)))+", at most 1M can be typed into a shell; upload it as a file (u in Files, abxdash cp)")
-	case len(text) <= askBytes && lines <= askLines:
+		return ui.Toast(ui.ToastError, tr.T("nothing pasted: it has %s, at most 1M can be typed into a shell; upload it as a file (u in Files, abxdash cp)", present.Size(int64(len(text)))))
+	case !asksFirst(text):
 		return s.pasteNow(text)
 	}
-	what := present.Plural(len(text), "byte", "bytes") + " in " + present.Plural(lines, "line", "lines")
-	warning := ""
-	if !l.Terminal().Modes().BracketedPaste && lines > 1 {
-		warning = "\nThe program does not tell a paste from typing: every line runs as if enter were pressed."
+	what, warning := pasteSize(text, tr), ""
+	if !l.Terminal().Modes().BracketedPaste && pastedLines(text) > 1 {
+		warning = "\n" + tr.T("The program does not tell a paste from typing: every line runs as if enter were pressed.")
 	}
 	return ui.OpenOverlay(dialog.Confirm(dialog.ConfirmOptions{
-		Title: "Paste into the shell?", Lines: dialog.Plain(what + warning + "\n\n" + firstLines(text, 5)), Yes: "paste", No: "no",
+		Title: tr.T("Paste into the shell?"), Lines: dialog.Plain(what + warning + "\n\n" + firstLines(text, 5)), Yes: tr.T("paste"), No: tr.T("no"),
 		OnYes: func() tea.Msg { return pasteMsg{s, text} },
 	}))
+}
+
+func pastedLines(text string) int {
+	return strings.Count(strings.ReplaceAll(text, "\r", "\n"), "\n") + 1
+}
+
+// asksFirst reports whether a paste is so large that it may be a mistake.
+func asksFirst(text string) bool { return len(text) > askBytes || pastedLines(text) > askLines }
+
+func pasteSize(text string, tr *lang.Catalog) string {
+	n := pastedLines(text)
+	return tr.N(len(text), "%d byte", "%d bytes", len(text)) + " " + tr.N(n, "in %d line", "in %d lines", n)
 }
 
 // pasteMsg is a large paste that was confirmed.
@@ -215,7 +226,7 @@ func (s *Screen) pasteNow(text string) tea.Cmd {
 	}
 	s.pane().widget.ScrollBottom()
 	if !l.Paste(text) {
-		return ui.Toast(ui.ToastError, "nothing pasted: the shell has not read the last input yet")
+		return ui.Toast(ui.ToastError, s.env.Lang.T("nothing pasted: the shell has not read the last input yet"))
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Screen) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	var cur *tea.Cursor
 	for i, p := range s.panes {
 		p.area = areas[i]
-		if p.s != nil && p.area.Dx() > 0 && p.area.Dy() > 0 {
+		if p.s != nil && !s.opts.Fixed && p.area.Dx() > 0 && p.area.Dy() > 0 {
 			size := p.area
 			if s.raw {
 				size = scr.Bounds() // it is about to get the whole terminal
@@ -92,27 +92,27 @@ func (s *Screen) drawGap(scr uv.Screen, gap uv.Rectangle) {
 }
 
 func (s *Screen) drawPane(scr uv.Screen, p *pane, focused bool) *tea.Cursor {
-	t := s.env.Theme
+	t, tr := s.env.Theme, s.env.Lang
 	say := func(text string, st uv.Style) {
 		draw.Text(scr, p.area.Min.X+1, p.area.Min.Y, p.area.Dx()-2, text, st)
 	}
 	switch {
 	case focused && s.confirm:
-		say("This sandbox is "+present.StateWord(s.sb)+", not running. enter tries a shell all the same, esc goes back.", t.Text.Warn)
+		say(tr.T("This sandbox is %s, not running. enter tries a shell all the same, esc goes back.", tr.Word(present.StateWord(s.sb))), t.Text.Warn)
 		return nil
 	case p.s == nil && s.opts.Manager.opts.ReadOnly != "":
-		say("No shell: "+s.opts.Manager.opts.ReadOnly+".", t.Text.Warn)
+		say(tr.T("No shell: %s.", s.opts.Manager.opts.ReadOnly), t.Text.Warn)
 		return nil
 	case p.s == nil:
 		if s.looking {
-			say("looking for your shells …", t.Text.Dim)
+			say(tr.T("looking for your shells …"), t.Text.Dim)
 		}
 		return nil
 	case p.s.err != nil:
-		say(p.s.ending(), t.Text.Error)
+		say(p.s.ending(tr), t.Text.Error)
 		return nil
 	case p.s.live == nil:
-		say("starting a shell …", t.Text.Dim)
+		say(tr.T("starting a shell …"), t.Text.Dim)
 		return nil
 	}
 	w := s.view(p)
@@ -128,11 +128,11 @@ func (s *Screen) drawBar(scr uv.Screen, row uv.Rectangle) {
 	t := s.env.Theme
 	left, ok := s.sb.Remaining(s.env.Now())
 	soon := ok && left < 5*time.Minute
-	right, st := "TTL "+present.TTL(s.sb, s.env.Now())+" ", t.Bar.Status
+	right, st := s.env.Lang.T("TTL %s", s.env.Lang.Word(present.TTL(s.sb, s.env.Now())))+" ", t.Bar.Status
 	if soon {
 		st = t.Text.Warn
 		if key := present.KeyIn(s.env.Keys, keymap.Shell, keymap.ShellExtend); key != "" {
-			right = key + " extends  " + right
+			right = s.env.Lang.T("%s extends", key) + "  " + right
 		}
 	}
 	if s.extended != "" && s.env.Now().Sub(s.extendedAt) < extendedTime {
@@ -145,7 +145,9 @@ func (s *Screen) drawBar(scr uv.Screen, row uv.Rectangle) {
 			w -= n + 1
 		}
 	}
-	put(right, st)
+	if !s.opts.Fixed { // a shell alone, without its sandbox
+		put(right, st)
+	}
 	if x := s.cur(); x != nil {
 		if mark := x.rec.mark(); mark != "" {
 			put(mark, t.Text.Error)
@@ -157,9 +159,9 @@ func (s *Screen) drawBar(scr uv.Screen, row uv.Rectangle) {
 func (s *Screen) barText() string {
 	switch {
 	case s.confirm:
-		return "enter shell · esc back"
+		return s.env.Lang.T("enter shell · esc back")
 	case s.cur() == nil:
-		return "esc back"
+		return s.env.Lang.T("esc back")
 	}
 	var tabs strings.Builder
 	for _, x := range s.shells() {
@@ -178,33 +180,33 @@ func (s *Screen) barText() string {
 
 // stateText says what the shell that is typed into is doing.
 func (s *Screen) stateText() string {
-	x := s.cur()
+	x, tr := s.cur(), s.env.Lang
 	switch {
 	case x.over():
-		return x.ending() + " · enter new shell · esc back"
+		return tr.T("%s · enter new shell · esc back", x.ending(tr))
 	case s.browsing():
 		return s.browseText()
 	case s.released:
-		return "detached, the shell goes on · enter attach · esc back"
+		return tr.T("detached, the shell goes on · enter attach · esc back")
 	case x.live == nil:
-		return "starting"
+		return tr.T("starting")
 	case x.live.InputError() != nil:
-		return "not sent: " + present.ErrorLine(x.live.InputError())
+		return tr.T("not sent: %s", present.ErrorLine(x.live.InputError()))
 	}
 	if title := present.CleanMax(x.live.Terminal().Title(), 60); title != "" {
 		return title
 	}
-	return "attached"
+	return tr.T("attached")
 }
 
 func (s *Screen) browseText() string {
-	w := s.pane().widget
+	w, tr := s.pane().widget, s.env.Lang
 	key := func(a keymap.Action) string { return present.KeyIn(s.env.Keys, keymap.Scrollback, a) }
 	switch {
 	case w.Selected():
-		return "selecting · " + key(keymap.ScrollCopy) + " copy · " + key(keymap.NavBack) + " live"
+		return tr.T("selecting · %s copy · %s live", key(keymap.ScrollCopy), key(keymap.NavBack))
 	case w.Query() != "":
-		return "/" + present.CleanMax(w.Query(), 30) + " · " + key(keymap.SearchNext) + "/" + key(keymap.SearchPrev) + " next, previous · " + key(keymap.NavBack) + " live"
+		return tr.T("/%s · %s/%s next, previous · %s live", present.CleanMax(w.Query(), 30), key(keymap.SearchNext), key(keymap.SearchPrev), key(keymap.NavBack))
 	}
-	return "scrolled back · " + key(keymap.SearchOpen) + " search · " + key(keymap.ScrollSelect) + " select · " + key(keymap.NavBack) + " live"
+	return tr.T("scrolled back · %s search · %s select · %s live", key(keymap.SearchOpen), key(keymap.ScrollSelect), key(keymap.NavBack))
 }

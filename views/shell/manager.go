@@ -107,7 +107,7 @@ func (m *Manager) Status() string {
 	if n == 0 {
 		return ""
 	}
-	return "● rec " + present.Plural(n, "shell", "shells")
+	return "● " + m.env.Lang.N(n, "rec %d shell", "rec %d shells", n)
 }
 
 // Survives implements ui.Survivor.
@@ -115,7 +115,7 @@ func (m *Manager) Survives() []string {
 	var out []string
 	for k, list := range m.shells {
 		if n := alive(list); n > 0 && m.keeps(k.Provider) {
-			out = append(out, fmt.Sprintf("%s in %s", present.Plural(n, "shell", "shells"), present.Clean(string(k.ID))))
+			out = append(out, m.env.Lang.N(n, "%d shell in %s", "%d shells in %s", n, present.Clean(string(k.ID))))
 		}
 	}
 	return out
@@ -126,7 +126,7 @@ func (m *Manager) AtStake() []string {
 	var out []string
 	for k, list := range m.shells {
 		if n := alive(list); n > 0 && !m.keeps(k.Provider) {
-			out = append(out, fmt.Sprintf("%s in %s would end", present.Plural(n, "shell", "shells"), present.Clean(string(k.ID))))
+			out = append(out, m.env.Lang.N(n, "%d shell in %s would end", "%d shells in %s would end", n, present.Clean(string(k.ID))))
 		}
 	}
 	return out
@@ -245,10 +245,10 @@ func (m *Manager) rename(s *session, name string) tea.Cmd {
 	if s.proc == nil {
 		return nil
 	}
-	save := m.names.set(s.key, s.proc.PID(), name)
+	save, tr := m.names.set(s.key, s.proc.PID(), name), m.env.Lang
 	return func() tea.Msg {
 		if err := save(); err != nil {
-			return ui.ToastMsg{Level: ui.ToastWarn, Text: "the name is not remembered: " + present.ErrorLine(err)}
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("the name is not remembered: %s", present.ErrorLine(err))}
 		}
 		return nil
 	}

@@ -32,72 +32,66 @@ func (s *Screen) rawWhenReady() tea.Cmd {
 		s.raw = false
 		return ui.Toast(ui.ToastWarn, err.Error())
 	}
-	s.expiry = present.FollowExpiry(s.env.Ctx, p, s.sb, s.env.Now, s.opts.Manager.opts.ReadOnly)
-	keys := rawKeys(s.env.Keys)
-	expiry, x, name := s.expiry, s.cur(), s.cur().name
-	o := attach.Options{
-		Leader: leader, Detach: keys.detach, Keys: keys.leave, Alert: expiry.Alert,
-		Handle: func(key rune) bool {
-			switch keys.actions[key] {
-			case keymap.ShellExtend:
-				expiry.Extend()
-				return true
-			}
-			return false
-		},
-		Status: func() string {
-			text := "[" + name + "] " + expiry.Status()
-			if mark := x.rec.mark(); mark != "" {
-				text = mark + " " + text
-			}
-			return text
-		},
-	}
-	return attach.Command(s.env.Ctx, l, o)
+	s.expiry = present.FollowExpiry(s.env.Ctx, p, s.sb, s.env.Now, s.opts.Manager.opts.ReadOnly).In(s.env.Lang)
+	s.inRaw = newRawShell(s, rawKeys(s.env.Keys))
+	return attach.Command(s.env.Ctx, l, attach.Options{
+		Leader: leader, Detach: s.inRaw.keys.detach, Keys: s.inRaw.keys.leave, Hint: s.inRaw.keys.hint,
+		Alert: s.expiry.Alert, Handle: s.inRaw.handle, Calls: s.inRaw.calls, Status: s.inRaw.status,
+		Lang: s.env.Lang,
+	})
 }
 
 // secondKeys are the keys after the leader in raw attach.
 type secondKeys struct {
 	detach  rune
 	leave   string
+	hint    string
 	actions map[rune]keymap.Action
 }
 
-// rawKeys are the same keys as in a pane. All but extending leave the raw
-// terminal, because they need the dashboard; most come back to it.
+// rawKeys are the same keys as in a pane. Those that need the dashboard leave
+// the raw terminal; most of them come back to it.
 func rawKeys(m *keymap.Map) secondKeys {
 	out := secondKeys{detach: 'd', actions: map[rune]keymap.Action{}}
 	prefix := m.Leader() + " "
+	var hints []string
 	for _, b := range m.Bindings([]keymap.Context{keymap.Shell}) {
-		for _, k := range b.Keys {
+		for i, k := range b.Keys {
 			rest, ok := strings.CutPrefix(k, prefix)
 			r := []rune(rest)
 			if !ok || len(r) != 1 || b.Action == keymap.ShellRaw {
 				continue
 			}
+			if i == 0 && b.Short != "" {
+				hints = append(hints, rest+" "+b.Short)
+			}
 			out.actions[r[0]] = b.Action
 			switch b.Action {
 			case keymap.ShellDetach:
 				out.detach = r[0]
-			case keymap.ShellExtend:
+			case keymap.ShellExtend, keymap.ShellNext, keymap.ShellPrev, keymap.ShellNew, keymap.ShellPaste,
+				keymap.ShellRecord, keymap.ShellRecordInput:
 			default:
 				out.leave += rest
 			}
 		}
 	}
+	out.hint = strings.Join(hints, " · ")
 	return out
 }
 
 // left goes on after the raw terminal was left, with the key that left it.
 func (s *Screen) left(m attach.DoneMsg) tea.Cmd {
 	x := s.cur()
-	if s.expiry == nil || x == nil || m.Session != x.live {
+	if s.expiry == nil || x == nil || m.Result.Session != x.live {
 		return nil
 	}
+	later := s.inRaw.later()
+	s.inRaw = nil
 	s.sb = s.expiry.Sandbox()
 	s.expiry.Stop()
 	s.expiry = nil
-	updated := ui.Cmd(present.UpdatedMsg{Sandbox: s.sb.Clone()})
+	updated := tea.Batch(ui.Cmd(present.UpdatedMsg{Sandbox: s.sb.Clone()}), later)
 	switch m.Result.Reason {
 	case attach.Detached:
 		return tea.Batch(updated, s.leftWith(rawKeys(s.env.Keys).actions[m.Result.Key]))
@@ -124,16 +118,10 @@ func (s *Screen) leftWith(a keymap.Action) tea.Cmd {
 			return ui.Cmd(ui.BackMsg{})
 		}
 		return nil
-	case keymap.ShellNext, keymap.ShellPrev, keymap.ShellRecord, keymap.ShellRecordInput, keymap.ShellUndo:
+	case keymap.ShellUndo:
 		cmd, again := s.act(a), s.rawWhenReady()
 		s.raw = again != nil
 		return tea.Sequence(cmd, again)
-	case keymap.ShellNew:
-		return s.act(a) // raw again when it runs
-	case keymap.ShellPaste:
-		if len(s.opts.Manager.clip) <= askBytes {
-			return tea.Batch(s.act(a), s.rawWhenReady())
-		}
 	case keymap.ShellZoom:
 		s.raw = false
 		return nil // the pane, in place of the raw terminal

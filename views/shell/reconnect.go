@@ -78,10 +78,10 @@ func (m *Manager) found(msg foundMsg) tea.Cmd {
 		cmds = append(cmds, m.wait(j.s))
 	}
 	if n := len(msg.joined); n > 0 {
-		cmds = append(cmds, m.count(msg.key), ui.Toast(ui.ToastInfo, "back in "+present.Plural(n, "shell", "shells")+" of an earlier run"))
+		cmds = append(cmds, m.count(msg.key), ui.Toast(ui.ToastInfo, m.env.Lang.N(n, "back in %d shell of an earlier run", "back in %d shells of an earlier run", n)))
 	}
 	if msg.lost > 0 {
-		cmds = append(cmds, ui.Toast(ui.ToastWarn, present.Plural(msg.lost, "shell", "shells")+" of an earlier run cannot be joined"))
+		cmds = append(cmds, ui.Toast(ui.ToastWarn, m.env.Lang.N(msg.lost, "%d shell of an earlier run cannot be joined", "%d shells of an earlier run cannot be joined", msg.lost)))
 	}
 	return tea.Batch(cmds...)
 }

@@ -104,7 +104,7 @@ func (m *Manager) toggleRecording(s *session, label string, keys bool) tea.Cmd {
 		return m.stopRecording(s)
 	}
 	if m.opts.RecordDir == "" {
-		return ui.Toast(ui.ToastWarn, "there is no folder for recordings")
+		return ui.Toast(ui.ToastWarn, m.env.Lang.T("there is no folder for recordings"))
 	}
 	p := m.providers.Get(s.key.Provider)
 	if p == nil || !s.running() {
@@ -153,7 +153,7 @@ func (m *Manager) recorded(msg recordedMsg) tea.Cmd {
 	case msg.err != nil:
 		return ui.Toast(ui.ToastError, present.ErrorLine(msg.err))
 	case msg.path != "":
-		return ui.Toast(ui.ToastOK, "recorded "+present.Clean(msg.path))
+		return ui.Toast(ui.ToastOK, m.env.Lang.T("recorded %s", present.Clean(msg.path)))
 	case !m.known(msg.s):
 		return func() tea.Msg { msg.s.close(); return nil }
 	}
@@ -165,22 +165,22 @@ func (m *Manager) play(file string) tea.Cmd {
 	if file != "" {
 		return ui.Open(present.RouteReplay, present.ReplayParams{Path: file})
 	}
-	dir := m.opts.RecordDir
+	dir, tr := m.opts.RecordDir, m.env.Lang
 	return func() tea.Msg {
 		found, err := record.List(dir)
 		if err != nil {
 			return ui.ToastMsg{Level: ui.ToastError, Text: present.ErrorLine(err)}
 		}
 		if len(found) == 0 {
-			return ui.ToastMsg{Text: "no recordings yet; the leader and r in a shell makes one"}
+			return ui.ToastMsg{Text: tr.T("no recordings yet; the leader and r in a shell makes one")}
 		}
 		var items []dialog.Item
 		for _, f := range found {
 			items = append(items, dialog.Item{
-				Label: present.Clean(filepath.Base(f.Path)), Hint: f.At.Format("Jan 2 15:04"),
+				Label: present.Clean(filepath.Base(f.Path)), Hint: f.At.Format(tr.T("Jan 2 15:04")),
 				Cmd: ui.Open(present.RouteReplay, present.ReplayParams{Path: f.Path}),
 			})
 		}
-		return ui.OverlayMsg{Overlay: dialog.Menu("Recordings", items)}
+		return ui.OverlayMsg{Overlay: dialog.Menu(tr.T("Recordings"), items)}
 	}
 }

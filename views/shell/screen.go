@@ -24,6 +24,8 @@ type Options struct {
 	// Raw hands the whole terminal to the shell as soon as it runs; leaving it
 	// closes the screen. Only with Whole.
 	Raw bool
+	// Fixed leaves the size of the shell as it is.
+	Fixed bool
 }
 
 // Screen shows one or two shells of a sandbox at a time.
@@ -44,6 +46,8 @@ type Screen struct {
 	// raw is set from the wish for the whole terminal until it is left.
 	raw    bool
 	expiry *present.Expiry
+	// inRaw carries out keys while the shell has the whole terminal.
+	inRaw  *rawShell
 	search *form.Input
 	drag   drag
 	warned time.Duration // the smallest warning given so far
@@ -109,9 +113,9 @@ func (s *Screen) Close() {
 // Title implements ui.Screen.
 func (s *Screen) Title() string {
 	if !s.opts.Whole {
-		return "Shell"
+		return s.env.Lang.T("Shell")
 	}
-	return present.Label(s.sb) + " shell"
+	return s.env.Lang.T("%s shell", present.Label(s.sb))
 }
 
 // shells are those of the sandbox, as tabs.
@@ -178,13 +182,13 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	switch a {
 	case keymap.ShellRecord, keymap.ShellRecordInput:
 		if m.opts.RecordDir == "" {
-			return "there is no folder for recordings"
+			return s.env.Lang.T("there is no folder for recordings")
 		}
 	case keymap.ShellNew, keymap.ShellExtend:
 		return m.opts.ReadOnly
 	case keymap.ShellPaste:
 		if m.clip == "" {
-			return "nothing was copied yet"
+			return s.env.Lang.T("nothing was copied yet")
 		}
 	}
 	return ""
@@ -305,7 +309,7 @@ func (s *Screen) key(m tea.KeyPressMsg) tea.Cmd {
 
 func (s *Screen) start() tea.Cmd {
 	if why := s.opts.Manager.opts.ReadOnly; why != "" {
-		return ui.Toast(ui.ToastWarn, "no new shell: "+why)
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("no new shell: %s", why))
 	}
 	s.released, s.confirm, s.looking = false, false, false
 	x, cmd := s.opts.Manager.open(s.sb)
@@ -413,7 +417,7 @@ func (s *Screen) ended(x *session) tea.Cmd {
 		return nil
 	}
 	last := s.remove(x)
-	cmds := []tea.Cmd{s.opts.Manager.forget(x), ui.Toast(ui.ToastInfo, present.Label(s.sb)+": shell ended")}
+	cmds := []tea.Cmd{s.opts.Manager.forget(x), ui.Toast(ui.ToastInfo, s.env.Lang.T("%s: shell ended", present.Label(s.sb)))}
 	if last && s.opts.Whole {
 		cmds = append(cmds, ui.Cmd(ui.BackMsg{}))
 	}
@@ -435,9 +439,9 @@ func (s *Screen) warn(now time.Time) tea.Cmd {
 		return nil
 	}
 	s.warned = due
-	text := present.Label(s.sb) + " ends in " + present.Duration(left)
+	text := s.env.Lang.T("%s ends in %s", present.Label(s.sb), present.Duration(left))
 	if key := present.KeyIn(s.env.Keys, keymap.Shell, keymap.ShellExtend); key != "" {
-		text += "; " + key + " extends"
+		text += "; " + s.env.Lang.T("%s extends", key)
 	}
 	return ui.Toast(ui.ToastWarn, text)
 }

@@ -43,7 +43,7 @@ func (s *Screen) scrollback(a keymap.Action) tea.Cmd {
 		return s.openLink(w.CursorLink())
 	case keymap.PromptOlder, keymap.PromptNewer:
 		if !w.MovePrompt(a == keymap.PromptOlder) {
-			return ui.Toast(ui.ToastInfo, "no further prompt; they are known where the shell marks them")
+			return ui.Toast(ui.ToastInfo, s.env.Lang.T("no further prompt; they are known where the shell marks them"))
 		}
 	default:
 		move(w, a)
@@ -96,16 +96,16 @@ func (s *Screen) searchKey(msg tea.Msg) tea.Cmd {
 func (s *Screen) find(older bool) tea.Cmd {
 	w := s.pane().widget
 	if w.Query() == "" {
-		return ui.Toast(ui.ToastInfo, "nothing is searched for yet")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("nothing is searched for yet"))
 	}
 	found, around := w.FindNext(older)
 	switch {
 	case !found:
-		return ui.Toast(ui.ToastWarn, "not found: "+present.CleanMax(w.Query(), 40))
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("not found: %s", present.CleanMax(w.Query(), 40)))
 	case around && older:
-		return ui.Toast(ui.ToastInfo, "went on at the bottom")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("went on at the bottom"))
 	case around:
-		return ui.Toast(ui.ToastInfo, "went on at the top")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("went on at the top"))
 	}
 	return nil
 }
@@ -118,9 +118,10 @@ func (s *Screen) copy(text string) tea.Cmd {
 	s.opts.Manager.clip = text
 	cmd, err := clip.Copy(text, s.opts.Manager.opts.Tmux)
 	if err != nil {
-		return ui.Toast(ui.ToastWarn, err.Error()+"; "+present.KeyIn(s.env.Keys, keymap.Shell, keymap.ShellPaste)+" pastes it into a shell all the same")
+		return ui.Toast(ui.ToastWarn, s.env.Lang.T("%s; %s pastes it into a shell all the same", err, present.KeyIn(s.env.Keys, keymap.Shell, keymap.ShellPaste)))
 	}
-	return tea.Batch(cmd, ui.Toast(ui.ToastOK, "copied "+present.Plural(len([]rune(text)), "character", "characters")))
+	n := len([]rune(text))
+	return tea.Batch(cmd, ui.Toast(ui.ToastOK, s.env.Lang.N(n, "copied %d character", "copied %d characters", n)))
 }
 
 // links lists what the shell shows, to be opened or copied.
@@ -132,7 +133,7 @@ func (s *Screen) links() tea.Cmd {
 	found := w.Links()
 	switch len(found) {
 	case 0:
-		return ui.Toast(ui.ToastInfo, "no links on the screen")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("no links on the screen"))
 	case 1:
 		return s.openLink(found[0])
 	}
@@ -140,7 +141,7 @@ func (s *Screen) links() tea.Cmd {
 	for _, l := range found {
 		items = append(items, dialog.Item{Label: present.CleanMax(l, 200), Cmd: ui.Cmd(linkMsg{s, l})})
 	}
-	return ui.OpenOverlay(dialog.Menu("Links", items))
+	return ui.OpenOverlay(dialog.Menu(s.env.Lang.T("Links"), items))
 }
 
 // linkMsg is a link that was chosen, openMsg one that was confirmed.
@@ -164,26 +165,26 @@ type (
 func (s *Screen) openLink(target string) tea.Cmd {
 	switch {
 	case target == "":
-		return ui.Toast(ui.ToastInfo, "there is no link here")
+		return ui.Toast(ui.ToastInfo, s.env.Lang.T("there is no link here"))
 	case s.opts.Manager.opts.OpenLink == nil || !term.WebLink(target):
-		return s.askLink(target, "Copy this link?", "copy", ui.Cmd(copyMsg{s, target}))
+		return s.askLink(target, s.env.Lang.T("Copy this link?"), s.env.Lang.T("copy"), ui.Cmd(copyMsg{s, target}))
 	}
-	return s.askLink(target, "Open this link in a browser?", "open", ui.Cmd(openMsg{s, target}))
+	return s.askLink(target, s.env.Lang.T("Open this link in a browser?"), s.env.Lang.T("open"), ui.Cmd(openMsg{s, target}))
 }
 
 func (s *Screen) askLink(target, title, yes string, then tea.Cmd) tea.Cmd {
 	return ui.OpenOverlay(dialog.Confirm(dialog.ConfirmOptions{
-		Title: title, Lines: dialog.Plain(present.CleanMax(target, 2000)), Yes: yes, No: "no", OnYes: then,
+		Title: title, Lines: dialog.Plain(present.CleanMax(target, 2000)), Yes: yes, No: s.env.Lang.T("no"), OnYes: then,
 	}))
 }
 
 func (s *Screen) openNow(target string) tea.Cmd {
-	open := s.opts.Manager.opts.OpenLink
+	open, tr := s.opts.Manager.opts.OpenLink, s.env.Lang
 	return func() tea.Msg {
 		if err := open(target); err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: "not opened: " + present.ErrorLine(err)}
+			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("not opened: %s", present.ErrorLine(err))}
 		}
-		return ui.ToastMsg{Level: ui.ToastOK, Text: "opened in the browser"}
+		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("opened in the browser")}
 	}
 }
 

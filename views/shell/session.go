@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"abxdash/client"
+	"abxdash/ui/lang"
 	"abxdash/ui/term"
 	"abxdash/views/present"
 )
@@ -37,6 +38,8 @@ type openSessions struct {
 	mu     sync.Mutex
 	closed bool
 	all    map[*session]*term.Session
+	// priority lets the one that is typed into go first.
+	priority term.Priority
 }
 
 // add notes a session; after the end it is closed at once.
@@ -77,7 +80,7 @@ func (o *openSessions) closeAll() {
 
 // begin makes the terminal of a process.
 func (s *session) begin(proc client.Process, cols, rows int) *term.Session {
-	o := term.SessionOptions{OnOutput: s.rec.output, OnInput: s.rec.input, OnResize: s.rec.resize}
+	o := term.SessionOptions{OnOutput: s.rec.output, OnInput: s.rec.input, OnResize: s.rec.resize, Priority: &s.open.priority}
 	if h, ok := proc.(interface{ Replaying() bool }); ok {
 		o.Replaying = h.Replaying
 	}
@@ -95,20 +98,20 @@ func (s *session) over() bool {
 func (s *session) running() bool { return s != nil && s.live != nil && !s.over() }
 
 // ending words how the shell ended.
-func (s *session) ending() string {
+func (s *session) ending(tr *lang.Catalog) string {
 	if s.err != nil {
-		return "could not start: " + present.ErrorLine(s.err)
+		return tr.T("could not start: %s", present.ErrorLine(s.err))
 	}
 	end := s.live.End()
 	switch {
 	case end == nil:
 		return ""
 	case errors.Is(end.Err, client.ErrNotFound):
-		return "the sandbox is gone"
+		return tr.T("the sandbox is gone")
 	case end.Err != nil:
 		return present.ErrorLine(end.Err)
 	}
-	return "shell ended: " + s.proc.Exit().String()
+	return tr.T("shell ended: %s", tr.Word(s.proc.Exit().String()))
 }
 
 // fit tells the shell the size of its pane.

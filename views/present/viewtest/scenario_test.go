@@ -149,8 +149,26 @@ func (d *desk) step(t *testing.T, step string) {
 		}
 	case "vanish":
 		d.p.Vanish(client.ID(arg))
-	case "fails": // the next calls of an operation
-		d.p.Script(arg, "", fake.Step{Repeat: true, Err: fake.ServerError("out of order")})
+	case "fails": // the next calls of an operation, on one sandbox or on all
+		op, id, _ := strings.Cut(arg, " ")
+		d.p.Script(op, client.ID(id), fake.Step{Repeat: true, Err: fake.ServerError("out of order")})
+	case "more": // so many more of ours
+		n, err := strconv.Atoi(arg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			d.p.Add(client.Sandbox{
+				ID: client.ID(fmt.Sprintf("i-more%02d", i)), State: client.StateRunning, StartedAt: d.clock.Now().Add(-4 * time.Hour), ExpiresAt: d.clock.Now().Add(time.Hour),
+				Metadata: map[string]string{client.MetaOwner: "anna", client.MetaHost: "box"},
+			})
+		}
+	case "stray": // another one without an owner
+		d.p.Add(client.Sandbox{ID: client.ID(arg), State: client.StateRunning, StartedAt: d.clock.Now().Add(-5 * time.Hour), ExpiresAt: d.clock.Now().Add(time.Hour)})
+	case "stick": // a kill is accepted, and it stays in lists
+		d.p.Stick(client.ID(arg), client.StateRunning)
+	case "flap": // every other list lacks it
+		d.p.Flap(client.ID(arg))
 	case "slow": // a 429 with its wait
 		d.p.Script(arg, "", fake.Step{Err: fake.RateLimited(20 * time.Second)})
 	case "opened":
@@ -301,6 +319,14 @@ func TestScenariosKilling(t *testing.T) {
 		{"the history tells who and what", []string{"keys x y", "pass 6", "line kills", "see Killed from this machine", "see anna@box", "see cloud/web", "keys esc"}},
 		{"nothing was killed yet", []string{"line kills", "see Nothing was killed from here yet.", "keys q", "stays"}},
 		{"a refresh under the sheet changes no target", []string{"keys j x", "see db (i-db)", "vanish i-web", "pass 6", "see db (i-db)", "keys y", "pass 6", "calls kill i-db"}},
+		{"no other key shortens the five seconds", []string{"keys x y", "pass 1", "keys y j k enter", "see Inside", "keys esc k", "pass 3", "calls kill ", "pass 1", "calls kill i-web"}},
+		{"more than ten take the count", []string{"more 6", "pass 6", "keys * x", "see Kill 12 sandboxes", "keys y", "pass 6", "calls kill ", "keys 1 1 y", "pass 6", "calls kill ", "keys 1 2 y", "see killing 12 in 5 s", "keys z"}},
+		{"of two the one that fails is said and not sent again", []string{"fails kill i-db", "keys space space x y", "pass 6", "see 1 gone, 1 failed: db", "see 1 marked", "pass 30", "calls kill i-db i-web", "rows db soon nap builder i-lost"}},
+		{"the mark of a failed one is not taken along", []string{"fails kill i-web", "keys x y", "pass 6", "see 1 marked", "keys j x", "see Kill 1 sandbox", "see db (i-db)", "keys y", "pass 6", "calls kill i-db i-web"}},
+		{"killed by name while others are marked", []string{"keys space", "line kill soon", "see Kill 1 sandbox", "keys y", "pass 6", "calls kill i-soon"}},
+		{"a stray that is spared on the sheet lives", []string{"stray i-new", "pass 6", "keys X", "see Kill 2 sandboxes", "keys space", "see Kill 1 sandbox", "keys y", "pass 6", "calls kill i-new"}},
+		{"a stray that comes under the sheet is not on it", []string{"keys X", "see Kill 1 sandbox", "stray i-new", "pass 6", "see Kill 1 sandbox", "keys y", "pass 6", "calls kill i-lost", "see i-new"}},
+		{"a killed one does not come back from an old list", []string{"stick i-web", "keys x y", "pass 6", "flap i-web", "pass 12", "rows db soon nap builder i-lost", "pass 6", "rows db soon nap builder i-lost", "pass 6", "rows db soon nap builder i-lost"}},
 		{"scrolling keys never kill", []string{"keys ctrl+d ctrl+u ctrl+f ctrl+b pgdown pgup G g", "pass 10", "calls kill ", "unseen Kill "}},
 	}, false)
 }
@@ -329,7 +355,7 @@ func TestScenariosWorking(t *testing.T) {
 		{"copy the id", []string{"keys y", "see copied i-web", "keys space space y", "see copied 2 ids"}},
 		{"copy as command", []string{"keys c", "see abxdash attach cloud/i-web", "keys esc", "keys c j enter", "see copied: abxdash info cloud/i-web"}},
 		{"columns are chosen", []string{"keys C", "see Columns", "keys j space enter", "unseen PROVIDER", "keys C 0 enter", "see PROVIDER"}},
-		{"a hidden column can be shown", []string{"keys C G", "see STRAY", "keys space enter", "see STRAY", "size 200x40", "see no owner tag"}},
+		{"a hidden column can be shown", []string{"keys C G k", "see STRAY", "keys space enter", "see STRAY", "size 200x40", "see no owner tag"}},
 		{"columns are given up", []string{"keys C j space esc", "see PROVIDER"}},
 		{"a view is saved and found", []string{"line filter owner:me", "keys ctrl+s", "type ours", "keys enter", "see saved as view ours", "line view all", "rows web db soon nap builder i-lost", "line view ours", "rows web db soon nap"}},
 		{"a view is forgotten", []string{"line save-view x", "line delete-view x", "see forgot view x", "line view x", "see there is no view x"}},
