@@ -130,6 +130,20 @@ func TestTooLargeAContext(t *testing.T) {
 	}
 }
 
+// 1 GiB to the byte is refused, one byte less is not.
+func TestContextOfExactlyOneGiB(t *testing.T) {
+	dir := t.TempDir()
+	for size, refused := range map[int64]bool{1 << 30: true, 1<<30 - 1: false} {
+		if err := os.Truncate(folderFile(t, dir, "big.bin"), size); err != nil {
+			t.Fatal(err)
+		}
+		_, ps := scanned(t, dir)
+		if ps.Failed() != refused || refused && !strings.Contains(ps[0].Message, "big.bin (1024 MiB)") {
+			t.Errorf("%d bytes: %v", size, ps)
+		}
+	}
+}
+
 func folderFile(t *testing.T, dir, name string) string {
 	t.Helper()
 	full := filepath.Join(dir, name)

@@ -148,7 +148,14 @@ func (d *templateDesk) interrupt(ready func(said string) bool, args ...string) s
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	d.t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended already unless the test failed
-	waitWith(d.t, "the build to begin", func() bool { return ready(said.String()) }, said.String)
+	waitWith(d.t, "the build to begin", func() bool {
+		select {
+		case err := <-ended:
+			d.t.Fatalf("%v ended with %v before it was told to: %s", args, err, said.String())
+		default:
+		}
+		return ready(said.String())
+	}, said.String)
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		d.t.Fatal(err)
 	}
@@ -284,7 +291,7 @@ func TestTemplateBuildInterrupted(t *testing.T) {
 				default:
 					return false
 				}
-			}, "template", "build", "demo", "--push", "--registry", registry, "--acr-namespace", "team", "--wheel", d.wheel)
+			}, "template", "build", "demo", "--provider", "local", "--push", "--registry", registry, "--acr-namespace", "team", "--wheel", d.wheel)
 			d.oneLine(said, "abxdash: interrupted at step "+step+"; no template was made")
 			select {
 			case <-gone:

@@ -405,6 +405,7 @@ func TestFilesEditSendsWhatChanged(t *testing.T) {
 		t.Errorf("saved %q", got)
 	}
 	puts := len(w.fake.CallsOf(fake.OpPut))
+	w.settle() // the folder is listed anew
 	w.Keys("e")
 	w.said("nothing was sent")
 	if n := len(w.fake.CallsOf(fake.OpPut)); n != puts {

@@ -167,6 +167,8 @@ func TestGoldenFiles(t *testing.T) {
 		s.UntilShows("app.py")
 		s.Keys("G")
 		s.golden(t, v, "files-preview", "os.getcwd()")
+		s.Keys("enter")
+		uitest.Golden(t, v.Name("files-reading"), s.Dump())
 	}
 }
 
