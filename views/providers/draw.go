@@ -179,12 +179,22 @@ func (s *Screen) drawDetail(scr uv.Screen, area uv.Rectangle) {
 	if !ok {
 		return
 	}
-	for i, f := range s.facts(r) {
-		if i >= in.Dy() {
-			return
+	y := in.Min.Y
+	for _, f := range s.facts(r) {
+		name := f.name
+		lines := strings.Split(ansi.Wrap(f.value, max(in.Dx()-13, 1), ""), "\n")
+		for i, l := range lines {
+			switch {
+			case y >= in.Max.Y:
+				return
+			case y == in.Max.Y-1: // no room for the rest, which is cut visibly
+				l = strings.Join(lines[i:], " ")
+			}
+			draw.Text(scr, in.Min.X+1, y, 10, name, t.Text.Dim)
+			draw.Text(scr, in.Min.X+12, y, in.Dx()-13, l, f.style)
+			name = ""
+			y++
 		}
-		draw.Text(scr, in.Min.X+1, in.Min.Y+i, 10, f.name, t.Text.Dim)
-		draw.Text(scr, in.Min.X+12, in.Min.Y+i, in.Dx()-13, f.value, f.style)
 	}
 }
 

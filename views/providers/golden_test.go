@@ -1,23 +1,22 @@
 package providers
 
 import (
-	"fmt"
 	"testing"
 
-	"abxdash/ui"
 	"abxdash/ui/uitest"
 )
 
+// The list on a good and on a failing provider, and the box for a key, in every
+// window and theme.
 func TestGoldenScreens(t *testing.T) {
-	s := start(t, nil)
-	for _, th := range uitest.Themes() {
-		s.Env.Theme = th
-		s.Send(ui.ThemeMsg{Theme: th})
-		for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 40}} {
-			uitest.Golden(t, fmt.Sprintf("providers-%dx%d-%s", size[0], size[1], th.Name), s.Dump(size[0], size[1]))
-		}
+	for _, v := range uitest.Variants() {
+		s := start(t, nil)
+		s.Env.Theme, s.screen.env.Theme = v.Theme, v.Theme
+		uitest.Golden(t, v.Name("providers"), s.Dump(v.W, v.H))
+		s.Press("j")
+		uitest.Golden(t, v.Name("providers-failing"), s.Dump(v.W, v.H))
+		s.Press("G", "e")
+		s.Type("secret")
+		uitest.Golden(t, v.Name("key"), s.Dump(v.W, v.H))
 	}
-	s.Press("G", "e")
-	s.Type("secret")
-	uitest.Golden(t, "key-80x24", s.Dump(80, 24))
 }

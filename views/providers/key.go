@@ -2,9 +2,11 @@ package providers
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/client"
 	"abxdash/keymap"
@@ -217,9 +219,15 @@ func (k *keyBox) lines() []string {
 	return out
 }
 
+// wrapped are the lines for a width.
+func (k *keyBox) wrapped(width int) []string {
+	return strings.Split(ansi.Wrap(strings.Join(k.lines(), "\n"), max(width, 1), ""), "\n")
+}
+
 // Size implements ui.Overlay.
 func (k *keyBox) Size(maxW, maxH int) (w, h int) {
-	return min(maxW, 72), min(maxH, k.form.Height()+len(k.lines())+5)
+	w = min(maxW, 72)
+	return w, min(maxH, k.form.Height()+len(k.wrapped(w-4))+5)
 }
 
 // Draw implements ui.Overlay.
@@ -232,7 +240,11 @@ func (k *keyBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	}
 	in = uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-2, in.Dy())
 	y := in.Min.Y
-	for _, l := range k.lines() {
+	lines := k.wrapped(in.Dx())
+	if len(lines)+k.form.Height()+2 > in.Dy() {
+		lines = k.lines() // the form comes first
+	}
+	for _, l := range lines {
 		if y < in.Max.Y {
 			draw.Text(scr, in.Min.X, y, in.Dx(), l, t.Text.Dim)
 			y++
@@ -260,8 +272,12 @@ func (k *keyBox) drawKeys(scr uv.Screen, in uv.Rectangle) {
 		a    keymap.Action
 		text string
 	}{{keymap.FormSubmit, tr.T("test it")}, {keymap.FormNext, tr.T("next field")}, {keymap.NavBack, tr.T("cancel")}} {
-		x += draw.Text(scr, x, y, in.Max.X-x, present.KeyIn(k.env.Keys, keymap.Form, h.a), t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h.text+"   ", t.Keys.Help)
+		key := present.KeyIn(k.env.Keys, keymap.Form, h.a)
+		if x+draw.Width(key+" "+h.text) > in.Max.X {
+			break // half a hint is none
+		}
+		x += draw.Text(scr, x, y, in.Max.X-x, key, t.Keys.Key)
+		x += draw.Text(scr, x, y, in.Max.X-x, " "+h.text, t.Keys.Help) + 3
 	}
 }
 
