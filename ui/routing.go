@@ -318,6 +318,7 @@ func (r *Root) name(a keymap.Action) string {
 			if b.Command != "" {
 				return b.Command
 			}
+			return strings.TrimRight(b.Help, ".。")
 		}
 	}
 	return draw.Clean(string(a))

@@ -102,10 +102,22 @@ func attributes(st term.Style) string {
 	return s
 }
 
+// basic are the sixteen colours that a terminal's user chooses, as today's do:
+// the old ones are unreadable on dark ground.
+func basic() [16]string {
+	return [16]string{
+		"#3b4048", "#e06c75", "#7fa650", "#c99a3a", "#5c8fe6", "#b56edb", "#3f9fab", "#b9bec8",
+		"#6b7280", "#ef7d86", "#93bd63", "#dcae4e", "#74a4f4", "#c886ea", "#57b4bf", "#e4e7ec",
+	}
+}
+
 // hex is a colour for SVG; own stands for the terminal's own.
 func hex(c term.Color, own string) string {
 	if c.IsDefault() {
 		return own
+	}
+	if i, ok := c.Index(); ok && i < 16 {
+		return basic()[i]
 	}
 	r, g, b, _ := c.Std().RGBA()
 	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
