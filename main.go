@@ -497,7 +497,7 @@ func (w *world) play(ctx context.Context, f cli.Flags, path string, rate float64
 	}
 	return runAlone(ctx, "play recording", ui.Options{
 		Keys: keys, Lang: texts, NoMouse: true, Light: conf.Theme == "light",
-		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
+		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII || ambiguousIsWide(),
 	}, func() ui.Screen { return replay.New(replay.Options{Path: path, Rate: rate}) })
 }
 
@@ -519,7 +519,7 @@ func (w *world) scrollBack(ctx context.Context, f cli.Flags, b cli.ScrollBack) (
 	m.SetClip(b.Clip)
 	err = runAlone(ctx, "scroll back", ui.Options{
 		Background: []ui.Background{m}, Keys: keys, Lang: texts, NoMouse: conf.NoMouse, Light: conf.Theme == "light",
-		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII,
+		FixedTheme: conf.Theme == "light" || conf.Theme == "dark", NoColor: f.NoColor, ASCII: conf.ASCII || ambiguousIsWide(),
 	}, func() ui.Screen {
 		return shell.NewBack(shell.BackOptions{Session: b.Session, Title: b.Title, Help: b.Help, Attach: cli.AttachKeys()}, m)
 	})
@@ -729,7 +729,7 @@ func (w *world) rootOptions(ctx context.Context, f cli.Flags, conf config.Config
 		Attention: attentionOf(conf.Attention),
 		Actions:   map[keymap.Action]tea.Cmd{keymap.AppTheme: themeMenu(sc.texts)},
 		NoColor:   f.NoColor || os.Getenv("NO_COLOR") != "",
-		ASCII:     conf.ASCII,
+		ASCII:     conf.ASCII || ambiguousIsWide(),
 		OnPanic: func(where string, value any, stack []byte) {
 			w.log.Error("panic", "where", where, "value", client.OneLine(fmt.Sprint(value), 500), "stack", string(stack))
 		},
@@ -799,6 +799,14 @@ func (w *world) reopen(again *bool) func(variable, key string) tea.Cmd {
 			*again = true
 		}})
 	}
+}
+
+// ambiguousIsWide reports whether the user says that characters of ambiguous
+// width, lines among them, take two cells. The libraries that measure text read
+// the same variable, so frames would not fit; ASCII has none of them.
+func ambiguousIsWide() bool {
+	wide, err := strconv.ParseBool(os.Getenv("RUNEWIDTH_EASTASIAN"))
+	return err == nil && wide
 }
 
 // editor is the user's editor, with its options.

@@ -125,6 +125,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// TUI-10: quitting asks once if something is at stake; the second press goes.
 func TestQuitRules(t *testing.T) {
 	t.Run("nothing at stake", func(t *testing.T) {
 		d := newDesk(t, 80, 24)

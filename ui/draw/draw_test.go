@@ -23,7 +23,7 @@ func TestClean(t *testing.T) {
 		{"\u009b2J", "<9B>2J"},
 		{"\x9b2J", "\uFFFD2J"},
 		{"\xff\xfe", "\uFFFD\uFFFD"},
-		{"x\u202ey", "x<202E>y"},
+		{"x\u202ey", "x<202E>y"}, // FIL-03
 		{"\ufeffx", "<FEFF>x"},
 		{"a\u2028b", "a<2028>b"},
 		{"构建 한국어 e\u0301", "构建 한국어 e\u0301"},

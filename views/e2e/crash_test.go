@@ -83,6 +83,7 @@ func (b *buggy) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor { return b.Sc
 
 // A bug that ends the program leaves the terminal clean, wherever it is: in the
 // loop, in a command on another goroutine, or while a shell has the terminal.
+// (PTY-09)
 func TestE2EPanicLeavesTheTerminalClean(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -116,10 +116,10 @@ func (u *user) leave() {
 }
 
 func (u *user) env() []string {
-	return []string{
+	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + u.home, "TERM=xterm-256color", "LANG=C.UTF-8", "COLORTERM=truecolor",
 		"ABXDASH_NO_TOUR=1",
-	}
+	}, u.extra...)
 }
 
 // command is the program as this user, not started yet.

@@ -289,6 +289,22 @@ func TestPTY(t *testing.T) {
 	})
 }
 
+// PTY-07: a terminal's last bytes come before its end, whatever error its
+// reading ends with, and the first size is the one that was asked for (PTY-01).
+func TestPTYLosesNothing(t *testing.T) {
+	a := newAgent(t, envd.Config{})
+	for i := range 50 {
+		r := start(a, &process.StartRequest{
+			Process: &process.ProcessConfig{Cmd: "/bin/sh", Args: []string{"-c", `stty size; head -c 200000 /dev/zero | tr '\0' x; printf END; exit 7`}},
+			Pty:     &process.PTY{Size: &process.PTY_Size{Cols: 132, Rows: 43}},
+		})
+		end := r.readAll()
+		if want := "43 132\r\n" + strings.Repeat("x", 200000) + "END"; r.output != want || end.GetExitCode() != 7 {
+			t.Fatalf("round %d: %d bytes of %d, end %v", i, len(r.output), len(want), end)
+		}
+	}
+}
+
 // e2b-protocol §15.5
 func TestStdin(t *testing.T) {
 	a := newAgent(t, envd.Config{})
