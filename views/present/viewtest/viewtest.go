@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,8 +64,9 @@ type Driver struct {
 	// Messages are all other messages that were delivered.
 	Messages []tea.Msg
 
-	// stuck is told by a command that it hangs; see Sleep.
-	stuck chan struct{}
+	// asleep counts those who hang in Sleep; woken is told when it grows.
+	asleep atomic.Int64
+	woken  chan struct{}
 
 	t       testing.TB
 	cancel  context.CancelFunc
@@ -99,7 +101,7 @@ func Build(t testing.TB, clock *Clock, screen ui.Screen, backgrounds ...ui.Backg
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Driver{
 		Clock: clock, Screen: screen, Backgrounds: backgrounds, t: t, cancel: cancel,
-		results: make(chan result), stuck: make(chan struct{}), hung: map[int]bool{},
+		results: make(chan result), woken: make(chan struct{}, 1), hung: map[int]bool{},
 		Env: ui.Env{
 			Ctx: ctx, Keys: keymap.Default(), Now: clock.Now,
 			Theme: theme.For(true, colorprofile.TrueColor, false, false),
@@ -140,10 +142,19 @@ func (d *Driver) Close() {
 // command that calls it hangs until its context ends, and the driver goes on
 // without it.
 func (d *Driver) Sleep(ctx context.Context, _ time.Duration) error {
-	d.stuck <- struct{}{}
+	d.asleep.Add(1)
+	defer d.asleep.Add(-1)
+	select {
+	case d.woken <- struct{}{}:
+	default: // it is going to look anyway
+	}
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+// settle is how long a command may take that started a sleeper and does not
+// wait for it. Only then is it one that hangs: more sleep than commands hang.
+const settle = 30 * time.Millisecond
 
 // Run carries out a command and everything that follows from it.
 func (d *Driver) Run(cmd tea.Cmd) {
@@ -154,11 +165,18 @@ func (d *Driver) Run(cmd tea.Cmd) {
 	d.next++
 	id := d.next
 	go func() { d.results <- result{id, cmd()} }()
+	var settled <-chan time.Time
 	for {
+		if settled == nil && d.asleep.Load() > int64(len(d.hung)) {
+			settled = time.After(settle)
+		}
 		select {
-		case <-d.stuck:
-			d.hung[id] = true
-			return
+		case <-d.woken:
+		case <-settled:
+			if settled = nil; d.asleep.Load() > int64(len(d.hung)) {
+				d.hung[id] = true
+				return
+			}
 		case r := <-d.results:
 			if r.id == id {
 				d.Send(r.msg)
