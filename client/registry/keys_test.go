@@ -35,14 +35,16 @@ func keyed(t *testing.T, env map[string]string) (a *Admin, seen func() []string)
 	t.Setenv("ABXDASH_HOME", t.TempDir())
 	home := filepath.Join(t.TempDir(), ".abx", ".env")
 	conf := config.Config{Providers: map[string]config.Provider{"lab": {APIURL: srv.URL, DataURL: srv.URL, AllowHTTP: true}}}
-	return &Admin{KeyFile: home, Load: func() (Options, error) {
+	load := func() (Options, error) {
 		keys := credentials.Load(credentials.Options{LookupEnv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }, SavedFile: home})
 		return Options{Config: conf, Keys: keys, Version: "test"}, nil
-	}}, func() []string {
+	}
+	asked := func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return append([]string(nil), keys...)
 	}
+	return &Admin{KeyFile: home, Load: load}, asked
 }
 
 func TestKeysAreTriedAndKept(t *testing.T) {
