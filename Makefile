@@ -45,13 +45,14 @@ bench: ## run the benchmarks that hold the speed budgets
 e2e: build ## drive the real program in a terminal
 	go test -count=1 -run 'E2E' -v $(TESTFLAGS) ./...
 
-# What reads bytes that others wrote. `make fuzz FUZZTIME=10m` looks longer.
+# `make fuzz FUZZTIME=10m` looks longer.
 FUZZTIME ?= 15s
 FUZZ := ui/term:FuzzTerminal ui/term:FuzzEncode ui/attach:FuzzScanner ui/record:FuzzOpen
 
 fuzz: ## fuzz the terminal and the recordings, FUZZTIME each
 	@for t in $(FUZZ); do \
 	  echo "fuzz $$t $(FUZZTIME)"; \
+	  grep -q "^func $${t#*:}(" ./$${t%:*}/*_test.go || { echo "there is no $$t"; exit 1; }; \
 	  go test -run '^$$' -fuzz "^$${t#*:}\$$" -fuzztime $(FUZZTIME) ./$${t%:*} || exit 1; \
 	done
 

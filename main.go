@@ -148,7 +148,10 @@ func (w *world) app() *cli.App {
 		Providers:  w.admin(cli.Flags{}),
 		Keys:       &express.Keys{Load: w.expressAccount}, KeyStore: w.keyStore(),
 		Settings: &config.Settings{File: w.folders.File(), Check: func(c config.Config) error {
-			_, err := keysOf(c, nil)
+			if _, err := keysOf(c, nil); err != nil || c.Language == "" {
+				return err
+			}
+			_, err := lang.Load(c.Language)
 			return err
 		}},
 		LogLevel:  w.setLevel,
@@ -827,7 +830,7 @@ func hint(f cli.Flags, sc screens) string {
 	if f.NoTour || os.Getenv("ABXDASH_NO_TOUR") == "1" || sc.banner != "" {
 		return ""
 	}
-	return sc.texts.T("New here? n creates a sandbox in %s, enter goes in, ? shows all keys, q quits", sc.create)
+	return sc.texts.T("New here? n creates a sandbox in %s, enter opens it, ? shows all keys", sc.create)
 }
 
 // localServer makes the local provider what the commands need of it.

@@ -4,6 +4,7 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -225,7 +226,7 @@ func (c *capture) file(ctx context.Context, f candidate) (file *scaffold.File, w
 	case len(data) > MaxFile:
 		return nil, "it grew while it was read", nil
 	}
-	if kind := templates.SecretText(string(data)); kind != "" && utf8.Valid(data) {
+	if kind := templates.SecretText(string(data)); kind != "" && bytes.IndexByte(data, 0) < 0 {
 		return nil, "looks like it holds " + kind, nil
 	}
 	return &scaffold.File{Path: f.path, Data: data, Exec: f.mode&0o111 != 0}, "", nil

@@ -219,7 +219,7 @@ func (c *cli) filesStat(ctx context.Context, args []string) error {
 		{"size", fmt.Sprintf("%d", e.Size)},
 		{"mode", out.Mode},
 		{"permissions", orDash(present.Clean(e.Permissions))},
-		{"owner", orDash(present.Clean(e.Owner) + ":" + present.Clean(e.Group))},
+		{"owner", orDash(strings.Trim(present.Clean(e.Owner)+":"+present.Clean(e.Group), ":"))},
 		{"modified", when},
 		{"link target", orDash(present.Clean(e.LinkTarget))},
 	})

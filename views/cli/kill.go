@@ -59,7 +59,7 @@ func (c *cli) kill(ctx context.Context, names []string, force bool) error {
 			results = append(results, gone(name))
 		case err != nil:
 			return err
-		case !force && (client.Protected(sb) || c.Protected != nil && c.Protected(present.KeyOf(sb))):
+		case !force && c.protected(sb):
 			return &client.Error{
 				Op: "kill", Code: client.CodeReadOnly, Message: present.LongLabel(sb) + " is protected, nothing was killed",
 				Hint: "--force kills it all the same",
@@ -121,6 +121,11 @@ func (c *cli) reviewKill(ctx context.Context, targets []client.Sandbox) error {
 		return c.notDone()
 	}
 	return nil
+}
+
+// protected reports whether a sandbox was set apart: by its maker in its metadata, or by the dashboard's user.
+func (c *cli) protected(sb client.Sandbox) bool {
+	return client.Protected(sb) || c.Protected != nil && c.Protected(present.KeyOf(sb))
 }
 
 func (c *cli) killOne(ctx context.Context, p client.Provider, sb client.Sandbox) (killResult, error) {

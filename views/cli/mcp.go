@@ -96,8 +96,11 @@ func (m *mcpServer) killMade(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, sb := range m.made {
-		p := m.s.Providers.Get(sb.Provider)
-		if err := p.Sandboxes().Kill(ctx, sb.ID); err != nil && !errors.Is(err, client.ErrNotFound) {
+		if m.c.protected(sb) {
+			m.c.say("%s is protected and stays", present.LongLabel(sb))
+			continue
+		}
+		if _, err := m.c.killOne(ctx, m.s.Providers.Get(sb.Provider), sb); err != nil {
 			m.c.complain(err)
 		}
 	}

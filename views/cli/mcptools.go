@@ -138,7 +138,7 @@ func (m *mcpServer) kill(ctx context.Context, in mcpOne) (mcpKilled, error) {
 		return mcpKilled{in.Sandbox, "already_gone"}, nil
 	case err != nil:
 		return mcpKilled{}, err
-	case client.Protected(sb) || m.c.Protected != nil && m.c.Protected(present.KeyOf(sb)):
+	case m.c.protected(sb):
 		return mcpKilled{}, &client.Error{Op: op, Code: client.CodeReadOnly, Message: present.LongLabel(sb) + " is protected; only its owner can kill it"}
 	case !m.f.killAny && !m.created(sb):
 		return mcpKilled{}, &client.Error{

@@ -8,6 +8,7 @@ import (
 	"abxdash/keymap"
 	"abxdash/ui"
 	"abxdash/ui/attach"
+	"abxdash/ui/lang"
 	"abxdash/ui/term"
 	"abxdash/views/present"
 )
@@ -71,7 +72,7 @@ func (r *rawShell) handle(key rune) attach.Verdict {
 		if cmd := r.s.record(a == keymap.ShellRecordInput); cmd != nil {
 			r.run(cmd, func(msg tea.Msg) *term.Session {
 				r.cmds = append(r.cmds, ui.Cmd(msg))
-				r.tell(recordingNote(msg))
+				r.tell(recordingNote(msg, r.s.env.Lang))
 				return nil
 			})
 		}
@@ -100,6 +101,9 @@ func (r *rawShell) start() attach.Verdict {
 	m := r.s.opts.Manager
 	if m.opts.ReadOnly != "" {
 		r.tell(m.env.Lang.T("no new shell: %s", m.opts.ReadOnly))
+		return attach.Used
+	}
+	if len(r.running) == maxCalls { // run would drop it, and a tab that never starts would be left
 		return attach.Used
 	}
 	cols, rows := r.s.live().Terminal().Size()
@@ -175,7 +179,7 @@ func (r *rawShell) later() tea.Cmd {
 }
 
 // recordingNote words what beginning or ending a recording came to.
-func recordingNote(msg tea.Msg) string {
+func recordingNote(msg tea.Msg, tr *lang.Catalog) string {
 	switch m := msg.(type) {
 	case ui.ToastMsg:
 		return m.Text
@@ -184,7 +188,7 @@ func recordingNote(msg tea.Msg) string {
 		case m.err != nil:
 			return present.ErrorLine(m.err)
 		case m.path != "":
-			return "recorded " + present.Clean(m.path)
+			return tr.T("recorded %s", present.Clean(m.path))
 		}
 	}
 	return ""

@@ -97,7 +97,7 @@ func (m *Manager) newJob(dir, provider, name string, o deploy.Options) *job {
 	}
 	j.log = newLog(j.signal)
 	m.jobs = append(m.jobs, j)
-	for i := 0; len(m.jobs) > maxJobs && i < len(m.jobs); i++ {
+	for i := 0; len(m.jobs) > maxJobs && i < len(m.jobs)-1; i++ { // never the new one
 		if !m.jobs[i].running {
 			m.jobs = slices.Delete(m.jobs, i, i+1)
 			i--
