@@ -33,7 +33,7 @@ func (k *Keys) native(op string) (*acs.Client, error) {
 	return Native(a, base)
 }
 
-// Account says whose keys they are: the id of the access key, and where it is from.
+// Account says where the access key is from: its variable and the source, never its value.
 func (k *Keys) Account() (string, error) {
 	if _, err := k.native("find the access key"); err != nil {
 		return "", err

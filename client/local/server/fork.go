@@ -58,11 +58,12 @@ func (s *Server) fork(ctx context.Context, b *box, count int, lifetime time.Dura
 	}()
 	req := b.req
 	req.source.home = home
-	req.Folders = b.req.mounts() // copies are in the home by now
-	if rules, internet := s.networkOf(b); b.network == NetworkProxy {
-		if rules != nil {
-			req.Network = *rules
-		}
+	req.Folders = b.req.mounts()   // copies are in the home by now
+	if b.network == NetworkProxy { // the rules of now, also where there are none any more
+		s.mu.Lock()
+		rules, internet := b.rules, b.internet
+		s.mu.Unlock()
+		req.Network = rules
 		req.egress = egressOf(&req.Network, &internet)
 		req.AllowInternetAccess = &internet
 	}

@@ -78,6 +78,12 @@ func TestNetworkRules(t *testing.T) {
 	if got := iso.specs[1]; got.Network != NetworkProxy || !cmp.Equal(got.Egress, ruled.rules) {
 		t.Errorf("forked: %+v", got)
 	}
+	open := r.create(`{"templateID":"base","timeout":60,"network":{"allowOut":["a.example"],"denyOut":["0.0.0.0/0"]}}`)
+	r.want(204, "PUT", "/sandboxes/"+open.SandboxID+"/network", `{"allow_internet_access":false}`)
+	r.want(201, "POST", "/sandboxes/"+open.SandboxID+"/fork", `{"count":1}`)
+	if got := iso.specs[3]; !cmp.Equal(got.Egress, ruled.rules) || len(got.Egress.Allow) != 0 {
+		t.Errorf("forked after the rules were taken back: %+v", got)
+	}
 	host := r.create(`{"templateID":"base","timeout":60,"allow_internet_access":true}`)
 	r.want(204, "PUT", "/sandboxes/"+host.SandboxID+"/network", `{"allow_internet_access":true}`)
 	r.want(409, "PUT", "/sandboxes/"+host.SandboxID+"/network", `{"denyOut":["0.0.0.0/0"]}`)

@@ -325,7 +325,7 @@ func archiveSources(file, src string) (sources []string, dir bool, err error) {
 func globPattern(glob string) string {
 	quoted := regexp.QuoteMeta(glob)
 	return "^" + strings.NewReplacer(
-		`\*\*/`, `(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`, `\[`, `[`, `\]`, `]`,
+		`\*\*/`, `(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`, `\[!`, `[^`, `\[`, `[`, `\]`, `]`,
 	).Replace(quoted) + "$"
 }
 

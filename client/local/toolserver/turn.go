@@ -123,6 +123,7 @@ func (s *Server) play(ctx context.Context, x *session, t *turn, argv []string, r
 		}
 	}
 	switch {
+	case t.failure != "": // what read found wrong ended the turn
 	case errors.Is(err, context.Canceled):
 		t.failure = "the turn was cancelled"
 	case err != nil:
