@@ -81,11 +81,7 @@ func TestCommandLineMore(t *testing.T) {
 func TestCommandLineRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringMatching(`[^\x00]{0,12}`), 1, 5).Draw(t, "argv")
-		var quoted []string
-		for _, a := range want {
-			quoted = append(quoted, "'"+strings.ReplaceAll(a, "'", `'\''`)+"'")
-		}
-		got, err := CommandLine(strings.Join(quoted, " "))
+		got, err := CommandLine(ShellJoin(want))
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Fatalf("%v %s", err, d)
 		}
@@ -114,4 +110,16 @@ func FuzzCommandLine(f *testing.F) {
 			t.Fatalf("%q got a shell", line)
 		}
 	})
+}
+
+func TestShellJoin(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"echo a=b x/y":            {"echo", "a=b", "x/y"},
+		"'a=b' c=d":               {"a=b", "c=d"},
+		`'' 'a b' 'it'\''s' '$x'`: {"", "a b", "it's", "$x"},
+	} {
+		if got := ShellJoin(argv); got != want {
+			t.Errorf("%q becomes %s, want %s", argv, got, want)
+		}
+	}
 }

@@ -218,3 +218,20 @@ func Collect(p Process) (Output, error) {
 		}
 	}
 }
+
+// RunToEnd runs c and collects what it says. The end of ctx gives its cause and
+// leaves the command alone, which c.Timeout should bound.
+func RunToEnd(ctx context.Context, p Provider, id ID, c Command) (Output, error) {
+	proc, err := p.Commands().Start(ctx, id, c)
+	if err != nil {
+		return Output{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = proc.Close() }) // unblocks the reader
+	defer stop()
+	defer func() { _ = proc.Close() }() // it has ended, or is let go
+	out, err := Collect(proc)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return out, err
+}

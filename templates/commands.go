@@ -132,7 +132,9 @@ func runCheck(ctx context.Context, python string, data []byte) (checkAnswer, err
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-W", "ignore", "-c", commandsCheck)
 	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}
-	cmd.WaitDelay = time.Second
+	// It bounds the reading of what was said after the end, too, which a busy
+	// machine may put off for a while.
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdin = bytes.NewReader(data)
 	out, errs := &capped{max: maxCheckOutput}, &capped{max: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs

@@ -73,9 +73,9 @@ func (c BuildContext) Biggest(n int) []ContextEntry {
 // .dockerignore does not exclude. Links are not followed; sockets, pipes and
 // devices are left out with a remark; the folder's own .env is never part of it.
 func ScanContext(dir, dockerfile string) (BuildContext, Problems, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := OpenFolder(dir)
 	if err != nil {
-		return BuildContext{}, nil, &client.Error{Op: "read the template folder", Code: client.CodeFiles, Err: err}
+		return BuildContext{}, nil, err
 	}
 	defer root.Close()
 	s := &scan{root: root, out: BuildContext{Dir: dir}}

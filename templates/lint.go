@@ -61,7 +61,7 @@ func Lint(ctx context.Context, dir string, o LintOptions) (Report, error) {
 		o.Dockerfile = FileDockerfile
 	}
 	r := Report{Dir: dir, Target: o.Target.Provider, Problems: Problems{}, Commands: Commands{Commands: []Command{}}}
-	root, err := openFolder(dir)
+	root, err := OpenFolder(dir)
 	if err != nil {
 		return r, err
 	}
@@ -99,7 +99,9 @@ func Lint(ctx context.Context, dir string, o LintOptions) (Report, error) {
 	return r, nil
 }
 
-func openFolder(dir string) (*os.Root, error) {
+// OpenFolder opens a template folder for reading; what is not there is
+// [client.ErrNotFound], with a word about making one.
+func OpenFolder(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err == nil {
 		return root, nil

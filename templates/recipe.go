@@ -173,7 +173,7 @@ func (r *recipeReader) run(n *parser.Node) {
 	}
 	command := w[0]
 	if isJSON(n) {
-		command = quoteAll(w)
+		command = client.ShellJoin(w)
 	}
 	if len(n.Heredocs) == 0 {
 		r.step(n, client.StepRun, command)
@@ -194,19 +194,6 @@ func (r *recipeReader) run(n *parser.Node) {
 		b.WriteString(h.Content + h.Name + "\n")
 	}
 	r.step(n, client.StepRun, b.String())
-}
-
-// quoteAll makes a shell command of words.
-func quoteAll(w []string) string {
-	out := make([]string, 0, len(w))
-	for _, x := range w {
-		if x != "" && strings.Trim(x, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,") == "" {
-			out = append(out, x)
-			continue
-		}
-		out = append(out, "'"+strings.ReplaceAll(x, "'", `'\''`)+"'")
-	}
-	return strings.Join(out, " ")
 }
 
 // unpacked tells names of archives, which ADD unpacks.
@@ -432,7 +419,7 @@ func startOf(entry, cmd *parser.Node) string {
 		}
 		w := words(n)
 		if isJSON(n) {
-			return quoteAll(w)
+			return client.ShellJoin(w)
 		}
 		return strings.TrimSpace(strings.Join(w, " "))
 	}
@@ -443,4 +430,4 @@ func startOf(entry, cmd *parser.Node) string {
 }
 
 // String words a step on one line.
-func (s BuildStep) String() string { return client.OneLine(s.Type+" "+quoteAll(s.Args), 200) }
+func (s BuildStep) String() string { return client.OneLine(s.Type+" "+client.ShellJoin(s.Args), 200) }

@@ -90,6 +90,8 @@ type Config struct {
 	DefaultProvider string `yaml:"default_provider"`
 	// MinIsolation is the weakest level a local sandbox may have.
 	MinIsolation client.Isolation `yaml:"min_isolation"`
+	// LocalImage is what local sandboxes of level container run in; "" is debian:stable-slim.
+	LocalImage string `yaml:"local_image"`
 	// Theme is the name of a theme; auto follows the terminal's background.
 	Theme string `yaml:"theme"`
 	// Language is that of the dashboard, such as en or zh; "" follows the locale.

@@ -1,10 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +17,8 @@ import (
 // be. Comments stay. A value that looks like a list or a map is read as YAML.
 // The result is checked before anything is written.
 func AddProvider(path, name string, settings map[string]string) error {
-	return edit(path, func(providers *yaml.Node) error {
+	return (&Settings{File: path}).change(func(top *yaml.Node) error {
+		providers := mapAt(top, "providers")
 		if find(providers, name) >= 0 {
 			return &client.Error{Op: "add provider", Code: client.CodeConflict, Kind: client.ErrConflict, Message: "there is an entry for " + client.OneLine(name, 60) + " already", Hint: "remove it first, or edit " + path}
 		}
@@ -40,12 +38,14 @@ func AddProvider(path, name string, settings map[string]string) error {
 
 // RemoveProvider takes an entry out of the file.
 func RemoveProvider(path, name string) error {
-	return edit(path, func(providers *yaml.Node) error {
+	return (&Settings{File: path}).change(func(top *yaml.Node) error {
+		providers := mapAt(top, "providers")
 		i := find(providers, name)
 		if i < 0 {
 			return &client.Error{Op: "remove provider", Code: client.CodeNotFound, Kind: client.ErrNotFound, Message: "there is no entry for " + client.OneLine(name, 60)}
 		}
 		providers.Content = slices.Delete(providers.Content, i, i+2)
+		moveComment(top, "providers")
 		return nil
 	})
 }
@@ -64,44 +64,27 @@ func find(m *yaml.Node, key string) int {
 	return -1
 }
 
-// edit changes the map of providers and writes the file if it is still right.
-func edit(path string, change func(providers *yaml.Node) error) error {
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fileError(path, client.OneLine(err.Error(), 200))
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil && !errors.Is(err, io.EOF) {
-		return fileError(path, client.OneLine(err.Error(), 200))
-	}
-	if len(doc.Content) == 0 {
-		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
-	}
-	top := doc.Content[0]
-	if top.Kind != yaml.MappingNode {
-		return fileError(path, "it is no map of settings")
-	}
-	i := find(top, "providers")
+// mapAt is the map under a key of a map, which is made if it is not there.
+func mapAt(top *yaml.Node, key string) *yaml.Node {
+	i := find(top, key)
 	if i < 0 {
-		top.Content = append(top.Content, scalar("providers"), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
+		top.Content = append(top.Content, scalar(key), nil)
 		i = len(top.Content) - 2
 	}
-	if top.Content[i+1].Kind != yaml.MappingNode {
+	if at := top.Content[i+1]; at == nil || at.Kind != yaml.MappingNode {
 		top.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	}
-	if err := change(top.Content[i+1]); err != nil {
-		return err
+	return top.Content[i+1]
+}
+
+// moveComment puts the comment behind the name of a map that has become empty
+// behind the map: it would part the two.
+func moveComment(top *yaml.Node, key string) {
+	i := find(top, key)
+	name, m := top.Content[i], top.Content[i+1]
+	if len(m.Content) == 0 {
+		m.LineComment, name.LineComment = name.LineComment, ""
 	}
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(2)
-	if err := enc.Encode(&doc); err != nil {
-		return fileError(path, client.OneLine(err.Error(), 200))
-	}
-	if err := enc.Close(); err != nil {
-		return fileError(path, client.OneLine(err.Error(), 200))
-	}
-	return replace(path, out.Bytes())
 }
 
 // replace writes a file that is read back first; the old one stays if the new

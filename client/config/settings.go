@@ -87,15 +87,7 @@ func (s *Settings) Set(key, value string) error {
 	}
 	return s.change(func(top *yaml.Node) error {
 		for _, step := range steps[:len(steps)-1] {
-			i := find(top, step)
-			if i < 0 {
-				top.Content = append(top.Content, scalar(step), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"})
-				i = len(top.Content) - 2
-			}
-			if top.Content[i+1].Kind != yaml.MappingNode {
-				top.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-			}
-			top = top.Content[i+1]
+			top = mapAt(top, step)
 		}
 		last := steps[len(steps)-1]
 		i := find(top, last)
@@ -139,10 +131,8 @@ func (s *Settings) Unset(key string) error {
 			above[j].Content = slices.Delete(above[j].Content, i, i+2)
 			top = above[j]
 		}
-		if n := len(above); len(top.Content) == 0 && n > 0 && steps[0] == "providers" {
-			// The comment behind the name would part it from its empty map.
-			key := above[n-1].Content[find(above[n-1], steps[n-1])]
-			top.LineComment, key.LineComment = key.LineComment, ""
+		if n := len(above); n > 0 && steps[0] == "providers" {
+			moveComment(above[n-1], steps[n-1])
 		}
 		return nil
 	})
@@ -163,12 +153,24 @@ func (s *Settings) load() (top, doc *yaml.Node, err error) {
 		return nil, nil, fileError(s.File, client.OneLine(err.Error(), 200))
 	}
 	if len(doc.Content) == 0 {
-		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}, HeadComment: doc.HeadComment, FootComment: doc.FootComment}
+		// There are comments at the most, and an empty document does not keep them.
+		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}, HeadComment: comments(data)}
 	}
 	if doc.Content[0].Kind != yaml.MappingNode {
 		return nil, nil, fileError(s.File, "it is no map of settings")
 	}
 	return doc.Content[0], doc, nil
+}
+
+// comments are the lines of a file that are comments.
+func comments(data []byte) string {
+	var out []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // change edits the nodes and writes the file if it is still right.

@@ -58,7 +58,13 @@ func Keep(path, name, key string) error {
 	if err := CheckKey(key); err != nil {
 		return fail(err.Error())
 	}
-	// A file that is a link elsewhere stays one.
+	return rewrite(path, name, fail, func(old []byte) []byte { return assign(old, name, key) }, key)
+}
+
+// rewrite changes the assignments of one name in an environment file, after
+// which its value is want, "" for none. A file that is a link elsewhere stays
+// one. Nothing is written if another line would mean something else.
+func rewrite(path, name string, fail func(why string) error, change func(old []byte) []byte, want string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -73,10 +79,10 @@ func Keep(path, name, key string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(path + ": " + reason(err))
 	}
-	data := assign(old, name, key)
+	data := change(old)
 	before, _ := scan(path, old)
 	after, _ := scan(path, data)
-	if after[name].text != key || !sameBut(before, after, name) {
+	if after[name].text != want || !sameBut(before, after, name) {
 		return fail("other lines of " + path + " depend on it; change the file by hand")
 	}
 	if err := writeWhole(path, data); err != nil {

@@ -40,27 +40,21 @@ func (s *Store) ForgetKey(provider string) (bool, error) {
 		return false, err
 	}
 	fail := func(why string) error {
-		return &client.Error{Op: "forget the key", Code: client.CodeConfig, Message: s.File + ": " + why}
+		return &client.Error{Op: "forget the key", Code: client.CodeConfig, Message: why}
 	}
 	old, err := os.ReadFile(s.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fail(reason(err))
+		return false, fail(s.File + ": " + reason(err))
 	}
 	before, _ := scan(s.File, old)
-	if _, ok := before[name]; !ok {
+	if _, kept := before[name]; !kept {
 		return false, nil
 	}
-	data := without(old, name)
-	if after, _ := scan(s.File, data); !sameBut(before, after, name) {
-		return false, fail("other lines depend on it; change the file by hand")
-	}
-	if err := writeWhole(s.File, data); err != nil {
-		return false, fail(reason(err))
-	}
-	return true, nil
+	err = rewrite(s.File, name, fail, func(old []byte) []byte { return without(old, name) }, "")
+	return err == nil, err
 }
 
 func (s *Store) name(provider string) (string, error) {

@@ -69,3 +69,28 @@ func TestStoreKeyStaysHome(t *testing.T) {
 		t.Errorf("%+v %v", a, err)
 	}
 }
+
+// A file that is a link stays one, whether a key is kept or forgotten.
+func TestStoreFollowsALink(t *testing.T) {
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "real.env"), filepath.Join(dir, "keys.env")
+	if err := os.WriteFile(real, []byte("OTHER=1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Skip(err)
+	}
+	s := &Store{File: link}
+	if _, _, err := s.SaveKey("e2b", "e2b_0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.ForgetKey("e2b"); !found || err != nil {
+		t.Errorf("%v %v", found, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", info, err)
+	}
+	if data, err := os.ReadFile(real); err != nil || string(data) != "OTHER=1\n" {
+		t.Errorf("%q %v", data, err)
+	}
+}

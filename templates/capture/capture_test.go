@@ -167,7 +167,7 @@ func TestWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byWalk, err := c.walk(t.Context())
+	walked, err := c.walk(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,10 +179,10 @@ func TestWalk(t *testing.T) {
 		return out
 	}
 	want := slices.DeleteFunc(names(byFind), func(s string) bool { return strings.HasPrefix(s, "proj/old.txt") })
-	if diff := cmp.Diff(want, names(byWalk)); diff != "" {
+	if diff := cmp.Diff(want, names(walked.list)); diff != "" {
 		t.Error(diff)
 	}
-	if c.since = (time.Time{}); !slices.ContainsFunc(names(byWalk), func(s string) bool { return strings.HasPrefix(s, "proj/old.txt") }) {
+	if c.since = (time.Time{}); !slices.ContainsFunc(names(walked.list), func(s string) bool { return strings.HasPrefix(s, "proj/old.txt") }) {
 		t.Error("with every file the old one is missing")
 	}
 }
@@ -235,8 +235,24 @@ func TestCaptureFails(t *testing.T) {
 }
 
 func TestParseFind(t *testing.T) {
-	got := parseFind("f 1700000000.5 3 755 a b\x00x\x00d 1 0 0 .cache\x00f x 1 1 c\x00l 1 2 777 l\x00f 1 z 644 y\x00")
+	got := parseFind("f 1700000000.5 3 755 a b\x00x\x00d 1 0 0 .cache\x00f x 1 1 c\x00l 1 2 777 l\x00f 1 z 644 y\x00").list
 	if len(got) != 2 || got[0].path != "a b" || got[0].mode != 0o755 || got[0].changed.UnixMilli() != 1700000000500 || !got[1].link {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A home with more names than are looked at says so.
+func TestTooManyNames(t *testing.T) {
+	line := "f 1700000000 1 644 x\x00"
+	for n, want := range map[int][]Left{
+		maxListed:     nil,
+		maxListed + 1: {{Path: ".", Why: "over 100000 names, the rest was not looked at"}},
+	} {
+		c := &capture{}
+		found := parseFind(strings.Repeat(line, n))
+		c.tellRest(found)
+		if diff := cmp.Diff(want, c.out.Left); diff != "" || len(found.list) != maxListed {
+			t.Errorf("%d names: %d kept\n%s", n, len(found.list), diff)
+		}
 	}
 }

@@ -39,17 +39,7 @@ func silent(name string) bool {
 
 // run runs a command and returns its output and whether it succeeded.
 func (c *capture) run(ctx context.Context, argv ...string) (string, bool, error) {
-	proc, err := c.p.Commands().Start(ctx, c.id, client.Command{Argv: argv, Timeout: quickly})
-	if err != nil {
-		return "", false, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = proc.Close() }) // unblocks the reader
-	defer stop()
-	defer func() { _ = proc.Close() }() // it has ended
-	out, err := client.Collect(proc)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	out, err := client.RunToEnd(ctx, c.p, c.id, client.Command{Argv: argv, Timeout: quickly})
 	return string(out.Stdout), out.Exit.OK(), err
 }
 
@@ -84,17 +74,46 @@ func (c *capture) list(ctx context.Context) ([]candidate, error) {
 	}
 	// A folder that may not be read makes find fail after it has told the rest.
 	if ok || strings.HasSuffix(text, "\x00") {
-		return parseFind(text), nil
+		found := parseFind(text)
+		c.tellRest(found)
+		return found.list, nil
 	}
-	return c.walk(ctx)
+	found, err := c.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.tellRest(found)
+	return found.list, nil
+}
+
+// names are at most maxListed candidates.
+type names struct {
+	list []candidate
+	// more is set when there were others.
+	more bool
+}
+
+func (n *names) add(f candidate) {
+	if len(n.list) >= maxListed {
+		n.more = true
+		return
+	}
+	n.list = append(n.list, f)
+}
+
+// tellRest says that not all of a very large home was looked at.
+func (c *capture) tellRest(n names) {
+	if n.more {
+		c.leave(".", "over %d names, the rest was not looked at", maxListed)
+	}
 }
 
 // parseFind reads what find wrote: kind, time, size, mode and name.
-func parseFind(text string) []candidate {
-	var out []candidate
+func parseFind(text string) names {
+	var out names
 	for line := range strings.SplitSeq(text, "\x00") {
 		f := strings.SplitN(line, " ", 5)
-		if len(f) != 5 || f[4] == "" || len(out) >= maxListed {
+		if len(f) != 5 || f[4] == "" {
 			continue
 		}
 		if f[0] == "d" && silent(f[4]) {
@@ -112,7 +131,7 @@ func parseFind(text string) []candidate {
 		if err != nil {
 			continue
 		}
-		out = append(out, candidate{
+		out.add(candidate{
 			path: f[4], size: size, mode: fs.FileMode(mode) & fs.ModePerm, changed: time.UnixMicro(int64(seconds * 1e6)),
 			dir: f[0] == "d", link: f[0] == "l", other: f[0] != "d" && f[0] != "l" && f[0] != "f",
 		})
@@ -121,22 +140,22 @@ func parseFind(text string) []candidate {
 }
 
 // walk lists the home folder by folder.
-func (c *capture) walk(ctx context.Context) ([]candidate, error) {
-	var out []candidate
+func (c *capture) walk(ctx context.Context) (names, error) {
+	var out names
 	folders := []string{""}
-	for len(folders) > 0 {
+	for len(folders) > 0 && !out.more {
 		dir := folders[0]
 		folders = folders[1:]
 		entries, err := c.p.Files().ReadDir(ctx, c.id, path.Join(c.out.Home, dir))
 		switch {
 		case err != nil && (dir == "" || ctx.Err() != nil):
-			return nil, err
+			return names{}, err
 		case err != nil:
 			c.leave(dir, "it could not be read")
 			continue
 		}
 		for _, e := range entries {
-			if len(out) >= maxListed || e.Name == "" || strings.ContainsAny(e.Name, "/\x00") {
+			if e.Name == "" || strings.ContainsAny(e.Name, "/\x00") {
 				continue
 			}
 			f := candidate{path: path.Join(dir, e.Name), size: e.Size, mode: fs.FileMode(e.Mode) & fs.ModePerm, changed: e.ModifiedAt}
@@ -154,7 +173,7 @@ func (c *capture) walk(ctx context.Context) ([]candidate, error) {
 			case e.Type != client.FileRegular:
 				f.other = true
 			}
-			out = append(out, f)
+			out.add(f)
 		}
 	}
 	return out, nil

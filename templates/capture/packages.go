@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,8 +48,8 @@ func (c *capture) packages(ctx context.Context, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	c.out.Python = c.named(python, since, "==", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*$`))
-	c.out.Node = c.named(node, since, "@", regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*@[0-9A-Za-z][0-9A-Za-z.+-]*$`))
+	c.out.Python = c.named(python, since, "==", scaffold.PythonPackage)
+	c.out.Node = c.named(node, since, "@", scaffold.NodePackage)
 	return nil
 }
 
@@ -68,7 +67,7 @@ func (c *capture) ask(ctx context.Context, argv ...string) ([]installed, error) 
 }
 
 // named picks the new packages and words them, "name==version".
-func (c *capture) named(list []installed, since time.Time, between string, form *regexp.Regexp) []string {
+func (c *capture) named(list []installed, since time.Time, between string, good func(text string) bool) []string {
 	var out []string
 	for _, p := range list {
 		text := p.Name + between + p.Version
@@ -78,7 +77,7 @@ func (c *capture) named(list []installed, since time.Time, between string, form 
 		case p.Local:
 			c.leave(text, "a package that comes from no registry")
 			continue
-		case !form.MatchString(text):
+		case !good(text):
 			c.leave(text, "a package with an odd name")
 			continue
 		case len(out) >= maxPackages:
@@ -102,13 +101,8 @@ func (c *capture) nodeFolders(all []candidate) {
 	for _, f := range all {
 		dir := path.Dir(f.path)
 		taken := func(s scaffold.File) bool { return s.Path == path.Join(dir, "package.json") }
-		if f.dir && path.Base(f.path) == "node_modules" && plainFolder(dir) && slices.ContainsFunc(c.out.Files, taken) {
+		if f.dir && path.Base(f.path) == "node_modules" && scaffold.PlainPath(dir) && slices.ContainsFunc(c.out.Files, taken) {
 			c.out.NodeFolders = append(c.out.NodeFolders, dir)
 		}
 	}
-}
-
-// plainFolder reports whether a folder's name needs no quotes in a Dockerfile.
-func plainFolder(name string) bool {
-	return !strings.HasPrefix(name, "-") && regexp.MustCompile(`^[A-Za-z0-9_./@+-]+$`).MatchString(name)
 }

@@ -68,9 +68,9 @@ func portFor(level client.Isolation) int {
 
 // upload copies the template's files into the sandbox, as .dockerignore leaves them.
 func (b *box) upload(ctx context.Context) error {
-	root, err := os.OpenRoot(b.o.Dir)
+	root, err := templates.OpenFolder(b.o.Dir)
 	if err != nil {
-		return &client.Error{Op: "read the template folder", Code: client.CodeFiles, Err: err}
+		return err
 	}
 	defer root.Close()
 	var size int64
@@ -117,14 +117,7 @@ func (b *box) quick(ctx context.Context, argv ...string) (string, bool, error) {
 
 // quickIn is quick in a folder.
 func (b *box) quickIn(ctx context.Context, dir string, argv ...string) (string, bool, error) {
-	proc, err := b.p.Commands().Start(ctx, b.id, client.Command{Argv: argv, Dir: dir, Timeout: startPatience})
-	if err != nil {
-		return "", false, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = proc.Close() }) // unblocks the reader
-	defer stop()
-	defer func() { _ = proc.Close() }() // it has ended
-	out, err := client.Collect(proc)
+	out, err := client.RunToEnd(ctx, b.p, b.id, client.Command{Argv: argv, Dir: dir, Timeout: startPatience})
 	return string(bytes.TrimSpace(out.Stdout)), out.Exit.OK(), err
 }
 

@@ -108,8 +108,8 @@ func TestRealPackage(t *testing.T) {
 	}
 	o := options(t, p, express, nil)
 	o.Wheel = filepath.Join(o.Dir, "commands.py")
-	if _, err := Run(t.Context(), o); client.CodeOf(err) != client.CodeUsage {
-		t.Errorf("got %v", err)
+	if r, err := Run(t.Context(), o); client.CodeOf(err) != client.CodeUsage {
+		t.Errorf("got %v; lint: %+v", err, r.Lint.Problems)
 	}
 	o.Wheel = filepath.Join(t.TempDir(), "agent_sandbox_server-1.whl")
 	if _, err := Run(t.Context(), o); client.CodeOf(err) != client.CodeFileNotFound {

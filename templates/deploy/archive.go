@@ -160,11 +160,3 @@ func readFailed(ctx context.Context, err error) error {
 	}
 	return &client.Error{Op: "read the build context", Code: client.CodeFiles, Message: client.OneLine(err.Error(), 200), Err: err}
 }
-
-func openRoot(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, &client.Error{Op: "read the template folder", Code: client.CodeFiles, Err: err}
-	}
-	return root, nil
-}

@@ -179,7 +179,7 @@ func (d *run) withoutDockerfile() error {
 const maxDockerfile = 1 << 20
 
 func readDockerfile(c templates.BuildContext) ([]byte, error) {
-	root, err := openRoot(c.Dir)
+	root, err := templates.OpenFolder(c.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func fromSandbox(o Options, f *facts) (home []File, own []byte, err error) {
 		lines = append(lines, copyHome(o.Target)...)
 	}
 	for _, dir := range c.NodeFolders {
-		if !plainPath(dir) {
+		if !PlainPath(dir) {
 			return nil, nil, client.Usagef("scaffold template", "%s is no folder name for a Dockerfile", client.OneLine(dir, 60))
 		}
 		lines = append(lines, "RUN cd "+path.Join(imageHome, dir)+" && npm install")
@@ -68,17 +68,17 @@ func installs(c *Changes) ([]string, error) {
 	var out []string
 	for _, k := range []struct {
 		list    []string
-		form    *regexp.Regexp
+		good    func(text string) bool
 		command string
 	}{
-		{c.Python, regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*$`), "pip install --no-cache-dir"},
-		{c.Node, regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*@[0-9A-Za-z][0-9A-Za-z.+-]*$`), "npm install -g"},
+		{c.Python, PythonPackage, "pip install --no-cache-dir"},
+		{c.Node, NodePackage, "npm install -g"},
 	} {
 		if len(k.list) == 0 {
 			continue
 		}
 		for _, p := range k.list {
-			if !k.form.MatchString(p) {
+			if !k.good(p) {
 				return nil, client.Usagef("scaffold template", "%s is no package", client.OneLine(p, 60))
 			}
 		}
@@ -87,7 +87,18 @@ func installs(c *Changes) ([]string, error) {
 	return out, nil
 }
 
-// plainPath reports whether a path needs no quotes anywhere.
-func plainPath(p string) bool {
+// PythonPackage reports whether a text is "name==version" as pip takes it, with
+// nothing a shell would read.
+func PythonPackage(text string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!_-]*$`).MatchString(text)
+}
+
+// NodePackage reports the same of "name@version" and npm.
+func NodePackage(text string) bool {
+	return regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*@[0-9A-Za-z][0-9A-Za-z.+-]*$`).MatchString(text)
+}
+
+// PlainPath reports whether a path needs no quotes in a Dockerfile or a shell.
+func PlainPath(p string) bool {
 	return p != "" && strings.Trim(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@+") == "" && !strings.HasPrefix(p, "-")
 }
