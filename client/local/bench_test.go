@@ -11,8 +11,8 @@ import (
 	"abxdash/client"
 )
 
-// BenchmarkCreateToOutput is what a person waits for: create, one command, its
-// output. The kill is not counted.
+// BenchmarkCreateToOutput is create, one command, its output, again and again. The
+// kill is not counted.
 func BenchmarkCreateToOutput(b *testing.B) {
 	p := newProvider(b, Config{})
 	create(b, p, client.CreateSpec{}) // the server is there

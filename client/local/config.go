@@ -15,6 +15,9 @@ type Config struct {
 	// machine can do. It counts when the server starts, and Create checks it
 	// against a server that already runs.
 	MinIsolation client.Isolation
+	// Image is what sandboxes of level container run in; "" is
+	// [isolate.DefaultImage]. That level is only had by MinIsolation.
+	Image string
 	// Root replaces ABXDASH_HOME when set: every folder lies below it.
 	Root string
 	// IdleAfter is how long a server without sandboxes stays; 0 is 60 s.

@@ -17,6 +17,10 @@ func (p *Provider) Doctor(ctx context.Context) Facts {
 	f := Facts{RunDir: p.paths.run, StateDir: p.paths.state, Log: p.paths.log}
 	f.Status, f.StatusErr = p.Status(ctx)
 	f.Problems = p.paths.problems()
+	if p.cfg.MinIsolation == client.IsolationContainer {
+		f.Level, f.ProbeErr = p.probeContainers(ctx)
+		return f
+	}
 	l, err := isolate.NewLauncher()
 	if err != nil {
 		f.ProbeErr = err
@@ -29,6 +33,23 @@ func (p *Provider) Doctor(ctx context.Context) Facts {
 		f.Tried = append(f.Tried, LevelFailure{Level: t.Level, Reason: client.OneLine(t.Reason, 300)})
 	}
 	return f
+}
+
+// probeContainers finds out whether containers can be had, without fetching an image.
+func (p *Provider) probeContainers(ctx context.Context) (client.Isolation, error) {
+	c, err := p.paths.containers(p.cfg.Image)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if err := c.Ready(ctx); err != nil {
+		return "", err
+	}
+	if there, err := c.HasImage(ctx); err != nil || !there {
+		return client.IsolationContainer, err // the first create fetches it
+	}
+	res, err := c.Probe(ctx)
+	return res.Level, err
 }
 
 // problems looks at the folders without changing them.

@@ -49,7 +49,7 @@ func (p *Provider) sayServer(err error) error {
 // replaceable reports a server of another version that holds nothing: it is
 // ended and replaced without loss.
 func (p *Provider) replaceable(st server.StatusJSON) bool {
-	return st.Version != p.cfg.Version && st.Sandboxes == 0
+	return (st.Version != p.cfg.Version || p.otherImage(st)) && st.Sandboxes == 0
 }
 
 // accept checks a running server against what this binary wants.
@@ -60,7 +60,19 @@ func (p *Provider) accept(st server.StatusJSON) error {
 	if st.Version != p.cfg.Version {
 		p.log.Warn(versionNote(st, p.cfg.Version))
 	}
-	return checkLevel(client.Isolation(st.Isolation), p.cfg.MinIsolation)
+	if err := checkLevel(client.Isolation(st.Isolation), p.cfg.MinIsolation); err != nil || !p.otherImage(st) {
+		return err
+	}
+	return &client.Error{
+		Op: "local server", Provider: Name, Code: client.CodeIsolation, Kind: client.ErrConflict,
+		Message: fmt.Sprintf("the running server makes containers of the image %s, %s is wanted", client.OneLine(st.Image, 120), client.OneLine(imageOr(p.cfg.Image), 120)),
+		Hint:    "`abxdash local stop` ends the server and its sandboxes",
+	}
+}
+
+// otherImage reports a server whose containers are made of another image than is wanted.
+func (p *Provider) otherImage(st server.StatusJSON) bool {
+	return p.cfg.MinIsolation == client.IsolationContainer && st.Image != "" && st.Image != imageOr(p.cfg.Image)
 }
 
 // versionNote says in one line what a server of another version means.
@@ -92,6 +104,9 @@ func checkLevel(have, want client.Isolation) error {
 // starts it and the others find it.
 func (p *Provider) start(ctx context.Context) error {
 	if err := p.paths.prepare(); err != nil {
+		return err
+	}
+	if err := p.fetchImage(ctx); err != nil {
 		return err
 	}
 	lock, err := waitLock(ctx, p.paths.startLock)

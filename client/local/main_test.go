@@ -52,6 +52,9 @@ func runAct(act string, args []string) error {
 	if act == "another host" {
 		return actAnotherHost(args[0], args[1], args[2], args[3])
 	}
+	if act == "container" {
+		return actContainer(args[0])
+	}
 	if act == "limited" {
 		return actLimited(args[0], args[1], args[2])
 	}

@@ -51,7 +51,8 @@ func TestManySandboxesLeaveNothing(t *testing.T) {
 	before, memory := descriptors(t, st.PID), resident(t, st.PID)
 	rounds(n)
 	p.raw.CloseIdleConnections()
-	eventually(t, fmt.Sprintf("descriptors return to %d", before), func() bool { return descriptors(t, st.PID) <= before+2 })
+	// A sandbox kept ready has some of its own, and may not have been there before.
+	eventually(t, fmt.Sprintf("descriptors return to %d", before), func() bool { return descriptors(t, st.PID) <= before+8 })
 	// The collector's heap may grow by a constant, not with every sandbox.
 	if now := resident(t, st.PID); now > memory+32<<20 {
 		t.Errorf("%d sandboxes took the server from %d to %d MiB", n, memory>>20, now>>20)

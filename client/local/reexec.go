@@ -23,6 +23,10 @@ func Reexec() bool {
 		isolate.InitMain()
 		return true
 	}
+	if isolate.IsContainerInit() {
+		isolate.ContainerMain()
+		return true
+	}
 	switch os.Args[0] {
 	case spawnName:
 		spawnMain()

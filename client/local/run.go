@@ -29,13 +29,14 @@ const (
 // answers. Starting while another server runs is E9010.
 func (p *Provider) Run(ctx context.Context, ready func(Status)) error {
 	return p.paths.serve(ctx, serveOptions{
-		version: p.cfg.Version, min: p.cfg.MinIsolation, idle: p.cfg.IdleAfter, log: p.log, ready: ready,
+		version: p.cfg.Version, min: p.cfg.MinIsolation, image: p.cfg.Image, idle: p.cfg.IdleAfter, log: p.log, ready: ready,
 	})
 }
 
 type serveOptions struct {
 	version string
 	min     client.Isolation
+	image   string
 	idle    time.Duration
 	log     *slog.Logger
 	ready   func(Status)
@@ -52,16 +53,13 @@ func (p paths) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer lock.Close() // last: whoever waits for it finds everything gone
 
-	launcher, err := isolate.NewLauncher()
-	if err != nil {
-		return serverError("start the local server", "cannot start sandboxes", "", err)
-	}
-	defer launcher.Close()
-	found, err := launcher.Probe(ctx, o.min)
+	starter, err := p.newStarter(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := server.Sweep(p.state, killLeftover); err != nil {
+	defer func() { _ = starter.close() }()
+	found := starter.found
+	if err := server.Sweep(p.state, leftoverKiller(p.state)); err != nil {
 		o.log.Warn("could not remove all that a dead server left", "err", err)
 	}
 	inst, err := server.NewInstance(p.state)
@@ -91,7 +89,7 @@ func (p paths) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { _ = os.Remove(p.socket) }()
 	srv := server.New(server.Options{
-		Isolator:  launcherIsolator{launcher, found.Level},
+		Isolator: starter.isolator, Image: starter.image,
 		Isolation: found.Level, IsolationReason: reasonOf(found),
 		PlaceOf: isolate.PlaceOf,
 		Dir:     inst.Dir, Store: p.templates, Version: o.version, IdleAfter: o.idle, Logger: o.log,
@@ -178,24 +176,14 @@ func reasonOf(r isolate.Result) string {
 	return fmt.Sprintf("%s: %s", r.Tried[0].Level, client.OneLine(r.Tried[0].Reason, 200))
 }
 
-// launcherIsolator starts sandboxes at one level.
-type launcherIsolator struct {
-	l     *isolate.Launcher
-	level client.Isolation
-}
-
-func (li launcherIsolator) Start(ctx context.Context, s server.Spec) (server.Instance, error) {
-	sb, err := li.l.Start(ctx, isolate.Config{
-		ID: s.ID, Level: li.level, Home: s.Home, Listener: s.Listener, Env: s.Env,
+func configOf(s server.Spec) isolate.Config {
+	return isolate.Config{
+		ID: s.ID, Home: s.Home, Listener: s.Listener, Env: s.Env,
 		AccessToken: s.AccessToken, Network: s.Network, EnvdVersion: s.EnvdVersion, LogFile: s.Log,
-		Mounts: mounts(s.Mounts), Places: s.Places, Workdir: s.Workdir,
+		Mounts: mounts(s.Mounts), Places: s.Places, Workdir: s.Workdir, Image: s.Image,
 		Egress: isolate.Egress(s.Egress),
 		Limits: isolate.Limits{CPUs: s.CPUs, MemoryMB: s.MemoryMB},
-	})
-	if err != nil {
-		return nil, err
 	}
-	return instance{sb}, nil
 }
 
 func mounts(list []server.Folder) []isolate.Mount {
@@ -206,8 +194,18 @@ func mounts(list []server.Folder) []isolate.Mount {
 	return out
 }
 
+// sandbox is what every level gives.
+type sandbox interface {
+	server.Instance
+	server.Pauser
+	SetEgress(e isolate.Egress) error
+	Means() isolate.Means
+	Usage(ctx context.Context) (isolate.Usage, error)
+	DiskUse(ctx context.Context) (uint64, error)
+}
+
 // instance is a sandbox in the server's terms.
-type instance struct{ *isolate.Sandbox }
+type instance struct{ sandbox }
 
 var (
 	_ server.Pauser    = instance{}
@@ -217,7 +215,7 @@ var (
 )
 
 // SetEgress implements [server.Networker].
-func (i instance) SetEgress(e server.Egress) error { return i.Sandbox.SetEgress(isolate.Egress(e)) }
+func (i instance) SetEgress(e server.Egress) error { return i.sandbox.SetEgress(isolate.Egress(e)) }
 
 // Held implements [server.Limited].
 func (i instance) Held() (cpus, memory bool) {
@@ -227,7 +225,7 @@ func (i instance) Held() (cpus, memory bool) {
 
 // Usage implements [server.Meter].
 func (i instance) Usage(ctx context.Context) (server.Usage, error) {
-	u, err := i.Sandbox.Usage(ctx)
+	u, err := i.sandbox.Usage(ctx)
 	if err != nil {
 		return server.Usage{}, err
 	}
@@ -236,7 +234,7 @@ func (i instance) Usage(ctx context.Context) (server.Usage, error) {
 
 // DiskUse implements [server.Meter].
 func (i instance) DiskUse(ctx context.Context) (int64, error) {
-	n, err := i.Sandbox.DiskUse(ctx)
+	n, err := i.sandbox.DiskUse(ctx)
 	return bytesOf(&n), err
 }
 
@@ -246,11 +244,4 @@ func bytesOf(n *uint64) int64 {
 		return 0
 	}
 	return int64(min(*n, math.MaxInt64))
-}
-
-// killLeftover ends a sandbox whose server is dead.
-func killLeftover(level client.Isolation, pid int, startTime uint64) error {
-	ctx, cancel := context.WithTimeout(context.Background(), killLeft)
-	defer cancel()
-	return isolate.KillByIdentity(ctx, level, isolate.Identity{PID: pid, StartTime: startTime})
 }

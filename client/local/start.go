@@ -19,6 +19,7 @@ type serverConfig struct {
 	State   string           `json:"state"`
 	Version string           `json:"version"`
 	Min     client.Isolation `json:"min,omitempty"`
+	Image   string           `json:"image,omitempty"`
 	Idle    time.Duration    `json:"idle_ns,omitempty"`
 }
 
@@ -74,7 +75,7 @@ const startPatience = 30 * time.Second
 // scrub keeps only the variables that the server and so its sandboxes' launcher
 // need: none that could hold a key.
 func scrub(env []string) []string {
-	passed := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "ABXDASH_HOME"}
+	passed := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "ABXDASH_HOME", "DOCKER_HOST"}
 	out := []string{}
 	for _, kv := range env {
 		name, _, ok := strings.Cut(kv, "=")

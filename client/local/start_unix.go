@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -73,7 +74,8 @@ func (p *Provider) spawn(ctx context.Context) error {
 	defer configW.Close()
 
 	data, err := json.Marshal(serverConfig{
-		Run: p.paths.run, State: p.paths.state, Version: p.cfg.Version, Min: p.cfg.MinIsolation, Idle: p.cfg.IdleAfter,
+		Run: p.paths.run, State: p.paths.state, Version: p.cfg.Version, Min: p.cfg.MinIsolation,
+		Image: p.cfg.Image, Idle: p.cfg.IdleAfter,
 	})
 	if err != nil {
 		return serverError(op, "cannot word its configuration", "", err)
@@ -173,7 +175,7 @@ func serverMain() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	err = pathsIn(cfg.Run, cfg.State).serve(ctx, serveOptions{
-		version: cfg.Version, min: cfg.Min, idle: cfg.Idle, log: log,
+		version: cfg.Version, min: cfg.Min, image: cfg.Image, idle: cfg.Idle, log: log,
 		ready: func(Status) { tell(nil) },
 	})
 	if err != nil {
@@ -286,7 +288,7 @@ func janitorMain() {
 		os.Exit(2)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := server.Janitor(os.Stdin, os.Args[1], killLeftover); err != nil {
+	if err := server.Janitor(os.Stdin, os.Args[1], leftoverKiller(filepath.Dir(filepath.Dir(os.Args[1])))); err != nil {
 		log.Error("janitor: something is left", "err", err)
 		os.Exit(1)
 	}

@@ -28,14 +28,24 @@ func (p *Provider) Templates(ctx context.Context) ([]client.TemplateInfo, error)
 	return list, p.say("list templates", "", err)
 }
 
-// savedTemplates is what the folder holds.
+// savedTemplates is what the folder holds, and the built-in template.
 func (p *Provider) savedTemplates() []client.TemplateInfo {
 	var out []client.TemplateInfo
 	for _, t := range server.SavedTemplates(p.paths.templates) {
-		out = append(out, client.TemplateInfo{ID: t.ID, Names: t.Names, State: "ready"})
+		out = append(out, savedInfo(t))
 	}
 	return out
 }
+
+func savedInfo(t server.Saved) client.TemplateInfo {
+	return client.TemplateInfo{
+		ID: t.ID, Names: t.Names, State: templateReady, CPU: float64(t.CPUs), MemoryMB: int64(t.MemoryMB), DiskMB: int64(t.DiskMB),
+		Builds: int64(len(t.Builds)), CreatedAt: t.Created, UpdatedAt: t.Updated,
+	}
+}
+
+// templateReady is the state of what is in the folder: nothing else gets there.
+const templateReady = "ready"
 
 // Template implements [client.Templates]. It starts no server either.
 func (p *Provider) Template(ctx context.Context, ref string) (client.TemplateInfo, error) {
@@ -43,15 +53,18 @@ func (p *Provider) Template(ctx context.Context, ref string) (client.TemplateInf
 	if !errors.Is(err, errNoServer) {
 		return t, p.say("get template", "", err)
 	}
-	for _, t := range p.savedTemplates() {
-		if t.ID == ref || t.Name() == ref {
-			return t, nil
+	found, ok := server.SavedTemplate(p.paths.templates, ref)
+	if !ok {
+		return t, &client.Error{
+			Op: "get template", Provider: Name, Code: client.CodeTemplateMissing, Kind: client.ErrNotFound,
+			Message: "there is no template " + client.OneLine(ref, 80),
 		}
 	}
-	return t, &client.Error{
-		Op: "get template", Provider: Name, Code: client.CodeTemplateMissing, Kind: client.ErrNotFound,
-		Message: "there is no template " + client.OneLine(ref, 80),
+	t = savedInfo(found)
+	for _, b := range found.Builds {
+		t.History = append(t.History, client.TemplateBuildInfo{ID: b.ID, State: templateReady, CreatedAt: b.Created})
 	}
+	return t, nil
 }
 
 // served calls do with a server that runs, and once more with a new one when

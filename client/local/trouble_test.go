@@ -200,6 +200,7 @@ func TestServerOfAnotherProtocol(t *testing.T) {
 }
 
 func TestStartThatFailsSaysWhy(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(tempRoot(t), "none"))
 	p := newProvider(t, Config{MinIsolation: client.IsolationContainer})
 	_, err := p.Sandboxes().Create(t.Context(), client.CreateSpec{})
 	if client.CodeOf(err) != client.CodeIsolation || strings.Contains(err.Error(), "\n") {

@@ -57,6 +57,26 @@ func BenchmarkFirstOutput(b *testing.B) {
 	}
 }
 
+// BenchmarkFirstOutputFromSpare is what a person waits for: the spare is there, as
+// some time after the last create. Its making and the end are not counted.
+func BenchmarkFirstOutputFromSpare(b *testing.B) {
+	l := newLauncher(b)
+	wantNamespace(b, l)
+	l.KeepSpare()
+	for b.Loop() {
+		b.StopTimer()
+		eventually(b, "a spare is there", l.spares.ready)
+		b.StartTimer()
+		s := startBox(b, l, Config{})
+		s.sh(b, "echo hi")
+		b.StopTimer()
+		if err := s.Kill(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
 // BenchmarkOthers is start to first output beside what else there is on the
 // machine, one after the other in one run, so that the machine and its load cancel
 // out. Its last line gives the ratios; above a fifth of `docker run` it fails

@@ -32,6 +32,7 @@ func (g *group) freeze(context.Context) error    { return errNoGroups }
 func (g *group) thaw() error                     { return errNoGroups }
 func (g *group) kill()                           {}
 func (g *group) remove() error                   { return nil }
+func (g *group) relimit(Limits) error            { return nil }
 func (g *group) usage() (u Usage, complete bool) { return u, false }
 
 func (g *group) means(level levelFacts, missing string) Means {

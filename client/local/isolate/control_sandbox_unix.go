@@ -5,6 +5,7 @@ package isolate
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"abxdash/client"
 )
@@ -14,8 +15,12 @@ type hold struct {
 	ctl *control
 	// group is nil where no cgroup can be made.
 	group *group
+	// mu guards egress until the start is over, and over.
+	mu sync.Mutex
 	// egress is nil without a proxy.
 	egress *egress
+	// over is set when the first process has ended.
+	over bool
 	// turn is taken by whoever pauses or resumes.
 	turn chan struct{}
 }

@@ -1,7 +1,7 @@
 // Package isolate starts one sandbox as a process tree of this very binary and
 // ends it so that nothing is left.
 //
-// Three levels exist. `namespace` (Linux) is a set of kernel namespaces with a
+// Three levels exist beside `container` (see below). `namespace` (Linux) is a set of kernel namespaces with a
 // private root; `process+landlock` (Linux) is a supervisor whose programs write
 // only in their home; `process` is the same without that limit. [Launcher.Probe]
 // finds out by trying which one the machine has, and [Describe] says what it is worth.
@@ -35,6 +35,13 @@
 // the system's folders, and TMPDIR is in the home. Root's sandboxes of these levels
 // have root's other rights; they must be asked for.
 //
+// # Spare
+//
+// After [Launcher.KeepSpare] one PID 1 waits, with namespaces, groups, abxdash-spawn
+// and most of its root, to be told which sandbox it is. It runs no command before.
+// Until then its mounts follow the host's where those are shared; what it took into
+// its root is private from the start, and compared with the host's when it is used.
+//
 // # System calls
 //
 // At level `namespace` the commands do not get the calls that make or enter
@@ -55,6 +62,15 @@
 // signals, RLIMIT_NPROC and RLIMIT_DATA at level `namespace`, no limit of CPU
 // time, and metrics from /proc. With one, /proc/self/cgroup shows its path on the
 // host where the mount option nsdelegate is set.
+//
+// # Containers
+//
+// [Containers] starts sandboxes of level `container` with a Docker engine. Init is
+// the same program, bind-mounted, and is PID 1 of the container; it starts the commands
+// itself, as its own user, and keeps them out of it by not being dumpable. They
+// can lower its resource limits and send it signals, none of which ends it. It gets
+// by a socket what it inherits at the other levels (container_parts_linux.go). The
+// engine freezes, limits and removes; a SIGKILL to PID 1 ends everything without it.
 //
 // # Network
 //

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +24,8 @@ import (
 // status. When it is killed (the user may: it is the user's process like any
 // other) PID 1 starts another one, in a new namespace.
 //
-// On the socket, in network byte order: first five numbers in (uint64, see hello), then
+// On the socket, in network byte order: first the number of v1 cgroups to join in
+// (uint64), one byte out when it is in them, four numbers in (uint64, see hello) and
 // one byte out when it is ready. A request is a length (uint32), sent along with the three
 // descriptors, and that many bytes: flags, directory, number of arguments,
 // arguments and environment, joined by NUL. The answer is pid, stage and errno
@@ -51,10 +51,14 @@ const (
 type forkServer struct {
 	// boot starts the process.
 	boot func() (pid int, conn *net.UnixConn, err error)
-	pid  int
-	conn *net.UnixConn // nil when none runs
-	// ready is set once it said that it is.
-	ready bool
+	// hello is what it is told first; until then it waits.
+	hello func() hello
+	pid   int
+	conn  *net.UnixConn // nil when none runs
+	// greeted is set once it was told. heard counts what it said: that it runs, and
+	// that it is ready.
+	greeted bool
+	heard   int
 }
 
 // running is its pid, 0 when none runs.
@@ -87,13 +91,26 @@ func (f *forkServer) replace() {
 	}
 }
 
-// ensure starts the fork server if none runs.
-func (f *forkServer) ensure() (err error) {
+// start starts the fork server if none runs.
+func (f *forkServer) start() (err error) {
 	if f.conn == nil {
-		f.ready = false
+		f.greeted, f.heard = false, 0
 		f.pid, f.conn, err = f.boot()
 	}
 	return err
+}
+
+// ensure starts the fork server if none runs, and tells it for whom it works.
+func (f *forkServer) ensure() error {
+	if err := f.start(); err != nil || f.greeted {
+		return err
+	}
+	if _, err := f.conn.Write(f.hello().encode()); err != nil {
+		f.drop()
+		return fmt.Errorf("talk to the fork server: %w", err)
+	}
+	f.greeted = true
+	return nil
 }
 
 // fork asks for one process. A server that died before it took the request is
@@ -123,11 +140,8 @@ func (f *forkServer) ask(payload []byte, stdio [3]*os.File) (int, error) {
 	if err := f.ensure(); err != nil {
 		return 0, err
 	}
-	if !f.ready {
-		if err := f.read(make([]byte, 1)); err != nil {
-			return 0, err
-		}
-		f.ready = true
+	if err := f.hear(heardReady); err != nil {
+		return 0, err
 	}
 	if err := f.conn.SetWriteDeadline(time.Now().Add(forkLimit)); err != nil {
 		return 0, err
@@ -137,6 +151,26 @@ func (f *forkServer) ask(payload []byte, stdio [3]*os.File) (int, error) {
 	}
 	return f.answer()
 }
+
+// What the fork server says before it answers anything, in this order.
+const (
+	heardAwake = 1
+	heardReady = 2
+)
+
+// hear waits until it has said so much.
+func (f *forkServer) hear(n int) error {
+	for f.heard < n {
+		if err := f.read(make([]byte, 1)); err != nil {
+			return err
+		}
+		f.heard++
+	}
+	return nil
+}
+
+// awake waits until it runs.
+func (f *forkServer) awake() error { return f.hear(heardAwake) }
 
 func (f *forkServer) send(payload []byte, stdio [3]*os.File) error {
 	fds := make([]int, len(stdio))
@@ -214,10 +248,10 @@ func decodeCommand(b []byte) (command, error) {
 }
 
 // bootForkServer starts a fork server in a user namespace of its own, with id
-// 0 of this one as uid 1000. It is not ready yet on return. sysctl is this
+// 0 of this one as uid 1000. It waits for its hello. sysctl is this
 // namespace's user.max_user_namespaces: it is 0 at all other times, so that the
 // sandbox's programs cannot make one and be root in it.
-func bootForkServer(sysctl *os.File, cfg initConfig) (int, *net.UnixConn, error) {
+func bootForkServer(sysctl *os.File, inherit inherited) (int, *net.UnixConn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, fmt.Errorf("make a socket: %w", err)
@@ -231,14 +265,14 @@ func bootForkServer(sysctl *os.File, cfg initConfig) (int, *net.UnixConn, error)
 	if _, err := sysctl.WriteAt([]byte("16\n"), 0); err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("allow a user namespace: %w", err), conn.Close())
 	}
-	pid, err := execForkServer(theirs, cfg.FDs)
+	pid, err := execForkServer(theirs, inherit)
 	if _, werr := sysctl.WriteAt([]byte("0\n"), 0); werr != nil {
 		err = errors.Join(err, fmt.Errorf("forbid user namespaces: %w", werr))
 	}
 	if err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("start the fork server: %w", err), conn.Close())
 	}
-	if _, err := conn.Write(helloOf(cfg).encode()); err != nil {
+	if _, err := conn.Write(binary.BigEndian.AppendUint64(nil, uint64(len(inherit.Tasks)))); err != nil {
 		return 0, nil, errors.Join(fmt.Errorf("talk to the fork server: %w", err), conn.Close())
 	}
 	return pid, conn, nil
@@ -272,15 +306,14 @@ type hello struct {
 	files, processes uint64
 	// data bounds the private memory of each process, in bytes; 0 is no bound.
 	data uint64
-	// tasks is the number of inherited v1 cgroups, from descriptor fdTasks on.
-	tasks uint64
 	// noSetID is 1 when commands must not make set-user-id files.
 	noSetID uint64
 }
 
 const (
-	helloSize = 5 * 8
-	fdTasks   = fdConfig + 1
+	helloSize = 4 * 8
+	// fdTasks is the first of the inherited v1 cgroups.
+	fdTasks = fdConfig + 1
 )
 
 // minDataMB is the least private memory of a process, in MiB: run-time systems
@@ -288,7 +321,7 @@ const (
 const minDataMB = 256
 
 func helloOf(cfg initConfig) hello {
-	h := hello{files: cfg.Limits.OpenFiles, processes: cfg.Limits.Processes, tasks: uint64(len(cfg.FDs.Tasks))}
+	h := hello{files: cfg.Limits.OpenFiles, processes: cfg.Limits.Processes}
 	if !cfg.MemoryGroup && cfg.Limits.MemoryMB > 0 {
 		h.data = uint64(max(cfg.Limits.MemoryMB, minDataMB)) << 20
 	}
@@ -302,7 +335,7 @@ func helloOf(cfg initConfig) hello {
 
 func (h hello) encode() []byte {
 	var b []byte
-	for _, n := range []uint64{h.files, h.processes, h.data, h.tasks, h.noSetID} {
+	for _, n := range []uint64{h.files, h.processes, h.data, h.noSetID} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	return b
@@ -314,170 +347,5 @@ func readHello(r io.Reader) (hello, error) {
 		return hello{}, err
 	}
 	n := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
-	return hello{files: n(0), processes: n(1), data: n(2), tasks: n(3), noSetID: n(4)}, nil
-}
-
-// spawnerMain is the fork server's process. It ends with its socket.
-func spawnerMain() int {
-	runtime.LockOSThread() // commands inherit what becomeUser sets on this thread
-	closeOnExec()
-	conn, err := unixConn(fdConfig)
-	if err != nil {
-		return fail("fork server", err)
-	}
-	if err := serveForks(conn); !peerGone(err) {
-		return fail("fork server", err)
-	}
-	return 0
-}
-
-// serveForks answers requests until PID 1 is gone.
-func serveForks(conn *net.UnixConn) error {
-	h, err := readHello(conn)
-	if err != nil {
-		return err
-	}
-	if err := becomeUser(h); err != nil {
-		return err
-	}
-	if _, err := conn.Write([]byte{1}); err != nil {
-		return err
-	}
-	for {
-		if err := serveFork(conn); err != nil {
-			return err
-		}
-	}
-}
-
-// peerGone reports whether the other end of a socket is closed.
-func peerGone(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
-}
-
-// becomeUser gives this process what its commands are to inherit.
-func becomeUser(h hello) error {
-	takeSignals()
-	if err := joinTasks(h.tasks); err != nil {
-		return err
-	}
-	// Keys of the host's session must not be possessed here.
-	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS {
-		return fmt.Errorf("leave the session's keyring: %w", errno)
-	}
-	// Best effort: a host may not allow a lower score than the inherited one.
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("0"), 0)
-	if err := limitFiles(h.files); err != nil {
-		return err
-	}
-	if countsPerNamespace() {
-		lim := syscall.Rlimit{Cur: h.processes, Max: h.processes}
-		if err := syscall.Setrlimit(unix.RLIMIT_NPROC, &lim); err != nil {
-			return fmt.Errorf("limit processes: %w", err)
-		}
-	}
-	if h.data > 0 {
-		lim := syscall.Rlimit{Cur: h.data, Max: h.data}
-		if err := syscall.Setrlimit(unix.RLIMIT_DATA, &lim); err != nil {
-			return fmt.Errorf("limit memory: %w", err)
-		}
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("set non-dumpable: %w", err)
-	}
-	return installFilter(h.noSetID != 0)
-}
-
-// joinTasks puts this thread into the inherited v1 cgroups. Each file was opened
-// by whoever may do so, and 0 is the thread that writes.
-func joinTasks(n uint64) error {
-	for i := range int(n) {
-		f := os.NewFile(uintptr(fdTasks+i), "tasks")
-		_, err := f.WriteString("0")
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("join a cgroup: %w", err)
-		}
-	}
-	return nil
-}
-
-// countsPerNamespace reports whether RLIMIT_NPROC counts in this user namespace
-// alone. Kernels before 5.14 count everything that the user runs on the machine.
-func countsPerNamespace() bool {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return false
-	}
-	var major, minor int
-	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	return major > 5 || major == 5 && minor >= 14
-}
-
-// serveFork answers one request.
-func serveFork(conn *net.UnixConn) error {
-	head := make([]byte, 4)
-	oob := make([]byte, unix.CmsgSpace(3*4))
-	n, oobn, _, _, err := conn.ReadMsgUnix(head, oob)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return io.EOF
-	}
-	if _, err := io.ReadFull(conn, head[n:]); err != nil {
-		return err
-	}
-	fds, err := receivedFDs(oob[:oobn])
-	for _, fd := range fds {
-		defer func() { _ = unix.Close(fd) }()
-	}
-	if err != nil {
-		return err
-	}
-	size := binary.BigEndian.Uint32(head)
-	if size > maxRequest {
-		return errors.New("request too long")
-	}
-	payload := make([]byte, size)
-	if _, err := io.ReadFull(conn, payload); err != nil {
-		return err
-	}
-	c, err := decodeCommand(payload)
-	if err != nil {
-		return err
-	}
-	pid, err := forkCommand(c, [3]uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])}, unix.CLONE_PARENT, 0)
-	var stage forkStage
-	var errno syscall.Errno
-	var fe *forkError
-	if errors.As(err, &fe) {
-		stage, errno = fe.stage, fe.errno
-	}
-	out := binary.BigEndian.AppendUint32(nil, uint32(pid))
-	out = binary.BigEndian.AppendUint32(out, uint32(stage))
-	out = binary.BigEndian.AppendUint32(out, uint32(errno))
-	_, err = conn.Write(out)
-	return err
-}
-
-// receivedFDs takes the three descriptors out of a control message.
-func receivedFDs(oob []byte) ([]int, error) {
-	msgs, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, fmt.Errorf("control message: %w", err)
-	}
-	var fds []int
-	for _, m := range msgs {
-		got, err := unix.ParseUnixRights(&m)
-		if err != nil {
-			return fds, fmt.Errorf("control message: %w", err)
-		}
-		fds = append(fds, got...)
-	}
-	if len(fds) != 3 {
-		return fds, fmt.Errorf("%d descriptors instead of 3", len(fds))
-	}
-	return fds, nil
+	return hello{files: n(0), processes: n(1), data: n(2), noSetID: n(3)}, nil
 }

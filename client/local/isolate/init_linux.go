@@ -15,12 +15,12 @@ import (
 )
 
 // upNamespace builds the root and starts the fork server meanwhile: both take
-// about as long.
+// about as long. A spare has them already.
 func (in *initProc) upNamespace() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("set non-dumpable: %w", err)
 	}
-	home, err := takeHome()
+	home, err := in.takeHome()
 	if err != nil {
 		return err
 	}
@@ -29,24 +29,10 @@ func (in *initProc) upNamespace() error {
 	if err != nil {
 		return err
 	}
-	if err := ownProc(); err != nil {
+	if err := privateMounts(); err != nil {
 		return err
 	}
-	// Opened before /proc/sys becomes read-only.
-	sysctl, err := os.OpenFile("/proc/sys/user/max_user_namespaces", os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	fs := &forkServer{boot: func() (int, *net.UnixConn, error) { return bootForkServer(sysctl, in.cfg) }}
-	booted := make(chan error, 1)
-	go func() { booted <- fs.ensure() }()
-	root := coverable()
-	err = buildRoot(root, in.cfg, home, trees)
-	// Not before it runs: a process that is just being made would keep the old root.
-	if err := errors.Join(err, <-booted); err != nil {
-		return err
-	}
-	if err := changeRoot(root, fs.pid); err != nil {
+	if err := in.enterRoot(home, trees); err != nil {
 		return err
 	}
 	if err := hostAndNetwork(in.cfg); err != nil {
@@ -55,11 +41,60 @@ func (in *initProc) upNamespace() error {
 	if err := in.offerProxy(); err != nil {
 		return err
 	}
+	fs := in.starter
 	in.sp = newSpawner(fs, envd.User{Name: UserName, UID: userUID, GID: userGID, Home: HomePath, Shell: loginShell()})
 	in.sp.others = fs.gone
 	in.sp.starter = fs.running
 	in.startReaper()
 	return nil
+}
+
+// enterRoot builds the root, or finishes the one that a spare has, and makes it
+// this process's and the fork server's.
+func (in *initProc) enterRoot(home int, trees []int) error {
+	if in.root != nil {
+		if err := in.root.fresh(); err != nil {
+			return err
+		}
+		if err := in.root.finish(in.cfg, home, trees); err != nil {
+			return err
+		}
+		if err := changeRoot(in.root.dir, in.starter.pid); err != nil {
+			return err
+		}
+		return in.starter.ensure()
+	}
+	fs, err := in.newStarter()
+	if err != nil {
+		return err
+	}
+	in.starter = fs
+	booted := make(chan error, 1)
+	go func() { booted <- fs.ensure() }()
+	root := coverable()
+	err = newRoot(root, in.cfg.Limits).finish(in.cfg, home, trees)
+	// Not before it runs: a process that is just being made would keep the old root.
+	if err := errors.Join(err, <-booted); err != nil {
+		return err
+	}
+	return changeRoot(root, fs.pid)
+}
+
+// newStarter prepares a fork server and does not start it yet. It mounts a /proc
+// of this pid namespace over the host's, which has other numbers for the processes here.
+func (in *initProc) newStarter() (*forkServer, error) {
+	if err := mountProc("/proc"); err != nil {
+		return nil, err
+	}
+	// Opened before /proc/sys becomes read-only.
+	sysctl, err := os.OpenFile("/proc/sys/user/max_user_namespaces", os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &forkServer{
+		boot:  func() (int, *net.UnixConn, error) { return bootForkServer(sysctl, in.cfg.FDs) },
+		hello: func() hello { return helloOf(in.cfg) },
+	}, nil
 }
 
 // changeRoot makes dir the root of every process here and makes sure of it for

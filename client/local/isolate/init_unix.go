@@ -66,7 +66,14 @@ func initMain(agent agentFunc) int {
 		return fail("init", err)
 	}
 	in := &initProc{cfg: cfg, conf: conf, broken: make(chan error, 1)}
-	if err := in.up(agent); err != nil {
+	err = in.settle()
+	if err == nil && cfg.Spare {
+		err = in.standBy(status)
+	}
+	if err == nil {
+		err = in.up(agent)
+	}
+	if err != nil {
 		_ = sendStatus(status, initStatus{Error: err.Error()})
 		in.down()
 		return 1
@@ -91,17 +98,23 @@ type initProc struct {
 	stop stopped
 	// seen is the high-water mark of processor time.
 	seen highWater
+	// starter starts the commands at level namespace. root is there before the
+	// identity of a spare, else nil.
+	starter *forkServer
+	root    *builder
 	// broken gets the error of an agent that cannot serve any more.
 	broken chan error
 }
 
-// up makes the sandbox ready: root, spawner, agent.
-func (in *initProc) up(agent agentFunc) error {
+// settle sets what does not depend on which sandbox this is.
+func (in *initProc) settle() error {
 	syscall.Umask(0o022)
 	takeSignals()
-	if err := limitCore(); err != nil {
-		return err
-	}
+	return limitCore()
+}
+
+// up makes the sandbox ready: root, spawner, agent.
+func (in *initProc) up(agent agentFunc) error {
 	var err error
 	if in.cfg.Level == client.IsolationNamespace {
 		err = in.upNamespace()

@@ -58,11 +58,13 @@ type Config struct {
 	Network string
 	// Egress says what NetworkProxy lets through.
 	Egress Egress
-	// Mounts are folders of the host to show inside, at level namespace only.
+	// Image is what level container runs, "" for the configured one.
+	Image string
+	// Mounts are folders of the host to show inside, at levels with a root of their own.
 	Mounts []Mount
 	// Places are folders inside, outside the home, that commands may write in:
 	// absolute paths as for [Mount]. What is in one lies in the home, below
-	// [PlacesDir], so that it is kept and copied with it. Level namespace only.
+	// [PlacesDir], so that it is kept and copied with it. Levels with a root of their own only.
 	Places []string
 	// Workdir is what an empty working directory means; "" is the home.
 	Workdir string
@@ -92,7 +94,7 @@ type Limits struct {
 	CPUs float64
 }
 
-// Mount is a folder of the host that a sandbox of level namespace shows.
+// Mount is a folder of the host that a sandbox with a root of its own shows.
 type Mount struct {
 	// Host is the folder, which the caller must be able to enter.
 	Host string

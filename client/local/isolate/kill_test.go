@@ -108,6 +108,9 @@ func actServer() error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv(spareEnv) != "" {
+		l.KeepSpare()
+	}
 	s, err := l.Start(context.Background(), Config{ID: "x", Level: level, Home: filepath.Join(dir, "home"), Listener: lf})
 	if err != nil {
 		return err
@@ -125,7 +128,7 @@ func startServer(t *testing.T, level client.Isolation) (*exec.Cmd, Identity, *bo
 	if err := os.Mkdir(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := reexec(t, nil, []string{actEnv + "=server", "ISOLATE_TEST_LEVEL=" + string(level), "ISOLATE_TEST_DIR=" + dir})
+	cmd := reexec(t, nil, []string{actEnv + "=server", "ISOLATE_TEST_LEVEL=" + string(level), "ISOLATE_TEST_DIR=" + dir, spareEnv + "=" + os.Getenv(spareEnv)})
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -18,6 +18,9 @@ func NewLauncher() (*Launcher, error) { return nil, unsupported() }
 // Close does nothing.
 func (l *Launcher) Close() error { return nil }
 
+// KeepSpare does nothing.
+func (l *Launcher) KeepSpare() {}
+
 // Start fails with E8004.
 func (l *Launcher) Start(context.Context, Config) (*Sandbox, error) { return nil, unsupported() }
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -30,6 +30,8 @@ type Launcher struct {
 	parents *groupParents
 	// swept is done with the first start.
 	swept sync.Once
+	// spares keeps a sandbox without identity ready.
+	spares spares
 	// nsErr is why the thread cannot start sandboxes of level namespace, nil if it can.
 	nsErr error
 
@@ -92,6 +94,7 @@ func (l *Launcher) do(ctx context.Context, f func() error) error {
 func (l *Launcher) Close() error {
 	var err error
 	l.once.Do(func() {
+		l.spares.close()
 		close(l.closed)
 		<-l.ended
 		err = l.self.close()
@@ -168,34 +171,74 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 	if err := prepareHome(cfg); err != nil {
 		return nil, err
 	}
+	if !probe {
+		if s, err := l.fromSpare(ctx, cfg); s != nil || err != nil {
+			return s, err
+		}
+	}
 	confR, life, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer confR.Close()
+	conf := confOf(cfg)
+	conf.Probe = probe
+	b, err := l.begin(ctx, cfg, conf, life, confR)
+	if err != nil {
+		return nil, err
+	}
+	_ = b.status.Close()
+	return b.s, nil
+}
+
+// confOf is what init is told, the descriptors left out.
+func confOf(cfg Config) initConfig {
+	return initConfig{
+		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
+		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
+		Limits: cfg.Limits.defaults(), Mounts: cfg.Mounts,
+		Places: cfg.Places, Workdir: cfg.Workdir,
+	}
+}
+
+// lifeline is the end of init's configuration that the launcher holds.
+type lifeline interface {
+	io.WriteCloser
+	SetWriteDeadline(time.Time) error
+}
+
+// bound gives up what is said to init and heard from it when ctx ends.
+func bound(ctx context.Context, status *os.File, life lifeline) (stop func()) {
+	undo := context.AfterFunc(ctx, func() {
+		past := time.Unix(1, 0)
+		_ = status.SetReadDeadline(past)
+		_ = life.SetWriteDeadline(past)
+	})
+	return func() { undo() }
+}
+
+// begun is a first process that has answered.
+type begun struct {
+	s *Sandbox
+	// status is where further answers come from.
+	status *os.File
+	fds    inherited
+}
+
+// begin starts init with conf and waits for its answer. It takes over life; confR
+// is the other end of that, which the caller closes, too.
+func (l *Launcher) begin(ctx context.Context, cfg Config, conf initConfig, life lifeline, confR *os.File) (*begun, error) {
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, life.Close())
 	}
-	defer statusR.Close()
 	defer statusW.Close()
-	stop := context.AfterFunc(ctx, func() {
-		past := time.Unix(1, 0)
-		_ = statusR.SetReadDeadline(past)
-		_ = life.SetWriteDeadline(past)
-	})
-	defer stop()
+	defer bound(ctx, statusR, life)()
 
 	s := &Sandbox{level: cfg.Level, life: life, done: make(chan struct{}), hold: hold{turn: make(chan struct{}, 1)}}
-	conf := initConfig{
-		Level: cfg.Level, ID: cfg.ID, Home: cfg.Home, Hostname: cfg.Hostname, Env: cfg.Env,
-		AccessToken: cfg.AccessToken, Network: cfg.Network, EnvdVersion: cfg.EnvdVersion,
-		Limits: cfg.Limits.defaults(), Probe: probe, Mounts: cfg.Mounts,
-		Places: cfg.Places, Workdir: cfg.Workdir,
-	}
 	if err := l.launch(ctx, s, cfg, &conf, confR, statusW); err != nil {
 		s.closeLife()
-		return nil, err
+		return nil, errors.Join(err, statusR.Close())
 	}
 	go s.wait()
 	// Only init holds the other ends now, so that its end is seen here.
@@ -209,8 +252,9 @@ func (l *Launcher) start(ctx context.Context, cfg Config, probe bool) (*Sandbox,
 		err = s.hold.egress.serve()
 	}
 	if err == nil {
-		return s, nil
+		return &begun{s, statusR, conf.FDs}, nil
 	}
+	_ = statusR.Close()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), killWait)
 	defer cancel()
 	killErr := s.Kill(end)
@@ -255,99 +299,14 @@ func (l *Launcher) launch(ctx context.Context, s *Sandbox, cfg Config, conf *ini
 		conf.FDs.Group = 0
 	}
 	s.hold.ctl, s.hold.group, s.hold.egress = newControl(in.control), in.group, in.egress
-	s.means = in.group.means(factsOf(cfg.Level, conf.Limits), l.parents.missing)
-	conf.MemoryGroup = s.means.Memory != "" && s.means.Memory != ByRlimit
+	l.note(s, conf)
 	return nil
 }
 
-// inheritance is what init gets at its start and what is kept of it here.
-type inheritance struct {
-	files []*os.File // by descriptor; init's ends
-	mine  []*os.File // those of files that are closed after the start
-
-	control *net.UnixConn
-	egress  *egress // nil without a proxy
-	group   *group  // nil where there is none
-}
-
-// add gives init a file and says by which number.
-func (in *inheritance) add(f *os.File) int {
-	in.files = append(in.files, f)
-	return len(in.files) - 1
-}
-
-// release closes what only init needs.
-func (in *inheritance) release() {
-	closeFiles(in.mine)
-	in.group.release()
-}
-
-// undo takes back what was made for a sandbox that did not start.
-func (in *inheritance) undo() error {
-	in.egress.close()
-	if in.control != nil {
-		_ = in.control.Close()
-	}
-	return in.group.remove()
-}
-
-// inherit makes what init is to have. With an error the caller undoes the rest.
-func (l *Launcher) inherit(cfg Config, conf *initConfig, confR, status *os.File) (*inheritance, error) {
-	in := &inheritance{}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return in, err
-	}
-	in.mine = append(in.mine, null)
-	log := cfg.LogFile
-	if log == nil {
-		log = null
-	}
-	in.files = []*os.File{null, log, log, confR, status}
-	if cfg.Listener != nil {
-		conf.FDs.Listener = in.add(cfg.Listener)
-	}
-	theirs, err := in.openControl()
-	if err != nil {
-		return in, err
-	}
-	conf.FDs.Control = in.add(theirs)
-	if in.egress, err = prepareEgress(cfg); err != nil {
-		return in, err
-	}
-	if in.egress != nil {
-		end, err := in.egress.open()
-		if err != nil {
-			return in, err
-		}
-		in.mine = append(in.mine, end)
-		conf.FDs.Egress = in.add(end)
-	}
-	if conf.Probe {
-		return in, nil
-	}
-	owner, err := sandboxOwner(cfg)
-	if err != nil {
-		return in, err
-	}
-	in.group = l.parents.makeGroup(conf.Limits, owner, cfg.Level == client.IsolationNamespace)
-	if in.group.canFreeze() {
-		conf.FDs.Group = in.add(in.group.userDir)
-	}
-	if in.group != nil {
-		for _, f := range in.group.tasks {
-			conf.FDs.Tasks = append(conf.FDs.Tasks, in.add(f))
-		}
-	}
-	return in, nil
-}
-
-func (in *inheritance) openControl() (theirs *os.File, err error) {
-	in.control, theirs, err = socketPair("control")
-	if err == nil {
-		in.mine = append(in.mine, theirs)
-	}
-	return theirs, err
+// note finds out by what the sandbox is held, and tells init as much as it needs.
+func (l *Launcher) note(s *Sandbox, conf *initConfig) {
+	s.means = s.hold.group.means(factsOf(conf.Level, conf.Limits), l.parents.missing)
+	conf.MemoryGroup = s.means.Memory != "" && s.means.Memory != ByRlimit
 }
 
 // run starts init. It must run on the launcher's thread.
@@ -418,6 +377,9 @@ func (s *Sandbox) wait() {
 	s.err = err
 	s.closeLife()
 	s.hold.ctl.close()
+	s.hold.mu.Lock()
+	s.hold.over = true
+	s.hold.mu.Unlock()
 	s.hold.egress.close()
 	close(s.done)
 }

@@ -28,6 +28,9 @@ import (
 // actEnv names the part that a re-executed test binary plays instead of testing.
 const actEnv = "ISOLATE_TEST_ACT"
 
+// spareEnv makes every launcher of the tests keep a spare.
+const spareEnv = "ISOLATE_TEST_SPARE"
+
 func TestMain(m *testing.M) {
 	if IsInit() {
 		os.Exit(initMain(newTestAgent))
@@ -154,6 +157,9 @@ func newLauncher(t testing.TB) *Launcher {
 			t.Error(err)
 		}
 	})
+	if os.Getenv(spareEnv) != "" {
+		l.KeepSpare()
+	}
 	return l
 }
 
@@ -371,7 +377,7 @@ func runAsNobody(t *testing.T, run string, into *os.File) string {
 		t.Fatal(err)
 	}
 	args := []string{"-test.v", "-test.run=" + run, "-test.short=" + fmt.Sprint(testing.Short()), "-test.timeout=5m"}
-	cmd := reexec(t, args, []string{"HOME=" + home, "TMPDIR=" + home, roundsEnv + "=" + os.Getenv(roundsEnv)})
+	cmd := reexec(t, args, []string{"HOME=" + home, "TMPDIR=" + home, roundsEnv + "=" + os.Getenv(roundsEnv), spareEnv + "=" + os.Getenv(spareEnv)})
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	intoGroup(cmd.SysProcAttr, into)
 	cmd.Dir = home

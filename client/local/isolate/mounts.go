@@ -23,6 +23,11 @@ func ownPlaces() []string {
 // kernelPlaces are the host's folders that are no files at all.
 func kernelPlaces() []string { return []string{"/proc", "/sys", "/dev"} }
 
+// ownRoot reports whether a sandbox at that level has a root of its own.
+func ownRoot(l client.Isolation) bool {
+	return l == client.IsolationNamespace || l == client.IsolationContainer
+}
+
 // below reports whether p is dir or below it.
 func below(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
@@ -35,8 +40,8 @@ func checkMounts(cfg Config) ([]Mount, error) {
 	if len(cfg.Mounts) == 0 {
 		return nil, nil
 	}
-	if cfg.Level != client.IsolationNamespace {
-		return nil, client.Usagef(op, "folders can be mounted at the isolation level namespace only; copy them instead")
+	if !ownRoot(cfg.Level) {
+		return nil, client.Usagef(op, "folders can be mounted at the isolation level namespace or container only; copy them instead")
 	}
 	out := make([]Mount, 0, len(cfg.Mounts))
 	for _, m := range cfg.Mounts {
@@ -64,8 +69,8 @@ func checkPlaces(cfg Config) ([]string, error) {
 	if len(cfg.Places) == 0 {
 		return nil, nil
 	}
-	if cfg.Level != client.IsolationNamespace {
-		return nil, client.Usagef(op, "folders outside the home exist at the isolation level namespace only")
+	if !ownRoot(cfg.Level) {
+		return nil, client.Usagef(op, "folders outside the home exist at the isolation level namespace or container only")
 	}
 	out := make([]string, 0, len(cfg.Places))
 	for _, p := range cfg.Places {

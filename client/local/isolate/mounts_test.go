@@ -54,7 +54,7 @@ func TestMountRefusals(t *testing.T) {
 		"proc":        {"", []Mount{{Host: "/proc/self", Target: "/project"}}, "kernel"},
 		"bad target":  {"", []Mount{{Host: dir, Target: "/etc"}}, "sandbox's own"},
 		"overlap":     {"", []Mount{{Host: dir, Target: "/project"}, {Host: dir, Target: "/project/x"}}, "overlap"},
-		"weak level":  {client.IsolationProcess, []Mount{{Host: dir, Target: "/project"}}, "namespace only"},
+		"weak level":  {client.IsolationProcess, []Mount{{Host: dir, Target: "/project"}}, "namespace or container only"},
 	}
 	if os.Geteuid() != 0 {
 		cases["closed"] = struct {

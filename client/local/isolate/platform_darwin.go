@@ -3,6 +3,7 @@ package isolate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 
@@ -81,6 +82,18 @@ func processParents() (map[int]int, error) {
 }
 
 func (in *initProc) upNamespace() error { return errors.New("there are no namespaces here") }
+
+func (in *initProc) standBy(io.Writer) error { return errors.New("there are no namespaces here") }
+
+func homeFor(string) (*os.File, fileID, error) {
+	return nil, fileID{}, errors.New("there are no namespaces here")
+}
+
+// forkServer and builder belong to level namespace.
+type (
+	forkServer struct{}
+	builder    struct{}
+)
 
 // adoptOrphans: macOS cannot. A daemon that left its session before the kill
 // may outlive the sandbox.

@@ -14,26 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeHome turns the working directory, which is the home, into a mount of its
-// own before anything covers it, and leaves it.
-func takeHome() (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, ".", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-	if err != nil {
-		return -1, fmt.Errorf("take the home: %w", err)
-	}
-	if err := setFlags(fd, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
-		return -1, fmt.Errorf("take the home: %w", err)
-	}
-	return fd, unix.Chdir("/")
-}
-
-// ownProc mounts a /proc of this pid namespace over the host's, which has other
-// numbers for the processes here.
-func ownProc() error {
+// privateMounts ends what the mounts here learn of the host's.
+func privateMounts() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	return mountProc("/proc")
+	return nil
 }
 
 func mountProc(at string) error {
@@ -52,17 +38,27 @@ func mountProc(at string) error {
 type builder struct {
 	dir string
 	err error
+	// seen is what of the host was looked at.
+	seen []sighting
 }
 
-// buildRoot builds the sandbox's root in a tmpfs on dir.
-func buildRoot(dir string, cfg initConfig, home int, trees []int) error {
+// sighting is what a path of the host led to: a file, a link, or nothing.
+type sighting struct {
+	path string
+	file fileID
+	// changed is when the entries of a folder last changed, 0 if they do not matter.
+	changed int64
+}
+
+// newRoot builds, in a tmpfs on dir, what every sandbox has in its root.
+func newRoot(dir string, l Limits) *builder {
 	b := &builder{dir: dir}
 	b.tmpfs("/", "mode=0755,size=16m")
 	b.system()
-	b.etc(cfg)
+	b.etc()
 	b.proc()
-	b.dev(cfg.Limits)
-	size := "mode=1777,size=" + strconv.FormatInt(cfg.Limits.TmpBytes, 10)
+	b.dev(l)
+	size := "mode=1777,size=" + strconv.FormatInt(l.TmpBytes, 10)
 	b.mkdir("/tmp", "/var/tmp", "/var/log", "/var/lib", "/var/cache", "/run", "/sys", "/mnt", "/opt", "/srv", HomePath)
 	b.tmpfs("/tmp", size)
 	b.tmpfs("/var/tmp", size)
@@ -70,6 +66,12 @@ func buildRoot(dir string, cfg initConfig, home int, trees []int) error {
 	b.link("/run", "/var/run")
 	b.link("/run/lock", "/var/lock")
 	b.profile()
+	return b
+}
+
+// finish adds what is this sandbox's own.
+func (b *builder) finish(cfg initConfig, home int, trees []int) error {
+	b.names(cfg)
 	b.do("mount the home", func() error {
 		return unix.MoveMount(home, "", unix.AT_FDCWD, b.at(HomePath), unix.MOVE_MOUNT_F_EMPTY_PATH)
 	})
@@ -79,6 +81,34 @@ func buildRoot(dir string, cfg initConfig, home int, trees []int) error {
 		return unix.MountSetattr(unix.AT_FDCWD, b.dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	})
 	return b.err
+}
+
+// look notes what is at a path of the host, and with entries what is in it.
+func (b *builder) look(p string, entries bool) {
+	b.seen = append(b.seen, lookAt(p, entries))
+}
+
+// lookAt sees no file where there is nothing.
+func lookAt(p string, entries bool) sighting {
+	s := sighting{path: p}
+	var st unix.Stat_t
+	if unix.Lstat(p, &st) == nil {
+		s.file = fileID{Dev: st.Dev, Ino: st.Ino}
+		if entries {
+			s.changed = st.Mtim.Nano()
+		}
+	}
+	return s
+}
+
+// fresh fails if the host has put something else in the place of what was taken.
+func (b *builder) fresh() error {
+	for _, s := range b.seen {
+		if lookAt(s.path, s.changed != 0) != s {
+			return fmt.Errorf("%s has changed since the root was built", s.path)
+		}
+	}
+	return nil
 }
 
 // pivot makes dir the root and detaches the old one, which for a moment is
@@ -151,6 +181,7 @@ func writeFile(file, content string) error {
 // bind makes a host path visible at the same place, with everything mounted
 // below it, with these flags. A path that the host lacks is left out.
 func (b *builder) bind(p string, flags uint64) {
+	b.look(p, false)
 	b.do("bind "+p, func() error {
 		fi, err := os.Stat(p)
 		if err != nil {
@@ -185,9 +216,10 @@ func (b *builder) target(p string, fi fs.FileInfo) error {
 	return writeFile(b.at(p), "")
 }
 
-// setFlags sets flags on a detached tree and everything mounted in it.
+// setFlags sets flags on a detached tree and everything mounted in it. What the
+// host mounts there later does not come in: it would not have them.
 func setFlags(tree int, flags uint64) error {
-	return unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: flags})
+	return unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: flags, Propagation: unix.MS_PRIVATE})
 }
 
 const readOnly = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
@@ -211,6 +243,7 @@ func (b *builder) linkOrBind(p string) {
 		b.bind(p, readOnly)
 		return
 	}
+	b.look(p, false)
 	b.do("link "+p, func() error {
 		if err := os.MkdirAll(path.Dir(b.at(p)), 0o755); err != nil {
 			return err
@@ -237,8 +270,9 @@ func etcFromHost() []string {
 // etcPatterns are those with a version in their name.
 func etcPatterns() []string { return []string{"python3*", "java-*", "ImageMagick-*"} }
 
-func (b *builder) etc(cfg initConfig) {
+func (b *builder) etc() {
 	b.mkdir("/etc")
+	b.look("/etc", true)
 	for _, name := range etcFromHost() {
 		b.linkOrBind("/etc/" + name)
 	}
@@ -251,9 +285,6 @@ func (b *builder) etc(cfg initConfig) {
 			b.linkOrBind(p)
 		}
 	}
-	name := hostname(cfg)
-	b.write("/etc/hostname", name+"\n")
-	b.write("/etc/hosts", "127.0.0.1 localhost "+name+"\n::1 localhost ip6-localhost ip6-loopback\n")
 	b.write("/etc/passwd", fmt.Sprintf("%s:x:%d:%d::%s:%s\nnobody:x:%d:%d::/nonexistent:/usr/sbin/nologin\n",
 		UserName, userUID, userGID, HomePath, loginShell(), nobodyID, nobodyID))
 	b.write("/etc/group", fmt.Sprintf("%s:x:%d:\nnogroup:x:%d:\n", UserName, userGID, nobodyID))
@@ -263,6 +294,14 @@ func (b *builder) etc(cfg initConfig) {
 	b.write("/etc/bash.bashrc", etcBashrc)
 	b.link("bash.bashrc", "/etc/bashrc")
 	b.link("/proc/self/mounts", "/etc/mtab")
+}
+
+// names writes what the sandbox is called and, with the host's network, how it
+// finds other names.
+func (b *builder) names(cfg initConfig) {
+	name := hostname(cfg)
+	b.write("/etc/hostname", name+"\n")
+	b.write("/etc/hosts", "127.0.0.1 localhost "+name+"\n::1 localhost ip6-localhost ip6-loopback\n")
 	if cfg.Network == NetworkHost {
 		conf, err := os.ReadFile("/etc/resolv.conf")
 		if err == nil {

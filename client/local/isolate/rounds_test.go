@@ -103,7 +103,11 @@ func levelsForRounds(t *testing.T) []client.Isolation {
 
 // roundBox is a sandbox with its daemons.
 func roundBox(t *testing.T, level client.Isolation, mark string) *box {
-	b := startBox(t, newLauncher(t), Config{Level: level})
+	l := newLauncher(t)
+	if level == client.IsolationNamespace {
+		l.KeepSpare() // it is this sandbox, and another one when that ends
+	}
+	b := startBox(t, l, Config{Level: level})
 	startDaemons(t, b, mark)
 	return b
 }

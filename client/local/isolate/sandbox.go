@@ -2,6 +2,7 @@ package isolate
 
 import (
 	"context"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,8 @@ import (
 type Sandbox struct {
 	id    Identity
 	level client.Isolation
-	// life is the write end of the pipe whose end of file ends the sandbox.
-	life     *os.File
+	// life is the end of a pipe or socket; its closing ends the sandbox.
+	life     io.Closer
 	lifeOnce sync.Once
 	proc     *os.Process
 	done     chan struct{}

@@ -3,11 +3,15 @@
 package isolate
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+
+	"golang.org/x/sys/unix"
 
 	"abxdash/client"
 )
@@ -26,6 +30,8 @@ type inherited struct {
 	Group    int   // the v2 cgroup of the commands, as a directory
 	Mounts   []int // trees of the host to mount, for root
 	Tasks    []int // files of v1 cgroups that the thread which starts commands joins
+	Home     int   // the home as a tree to mount; only a spare of root's has it
+	Log      int   // what becomes descriptors 1 and 2; only a spare has it
 }
 
 // initConfig is what init reads from fdConfig: one JSON document.
@@ -47,7 +53,14 @@ type initConfig struct {
 	MemoryGroup bool
 	// Probe asks to run a command that does nothing, and to serve nothing.
 	Probe bool
+	// Spare asks to get ready and to wait for who the sandbox is (spare_unix.go).
+	Spare bool
+	// HomeDir is Home as the launcher sees it, for a spare.
+	HomeDir fileID
 }
+
+// fileID tells a file from all others of the machine.
+type fileID struct{ Dev, Ino uint64 }
 
 // initStatus is init's answer on fdStatus.
 type initStatus struct {
@@ -67,6 +80,37 @@ func readConfig(f *os.File) (initConfig, error) {
 		return c, fmt.Errorf("read the configuration: %w", err)
 	}
 	return c, nil
+}
+
+// How a spare is told who it is: identityHead bytes with the length of the
+// document, in network byte order, along with up to identityFDs descriptors,
+// then the document. Its travelling descriptors are positions among those, from 1.
+const (
+	identityHead = 4
+	identityFDs  = 4
+)
+
+// travelling are the descriptors that a spare gets with its identity.
+func (in *inherited) travelling() []*int {
+	return []*int{&in.Listener, &in.Log, &in.Egress, &in.Home}
+}
+
+// sendIdentity tells a spare who it is.
+func sendIdentity(to *net.UnixConn, c initConfig, files []*os.File) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(text)))
+	if _, _, err := to.WriteMsgUnix(head, unix.UnixRights(fds...), nil); err != nil {
+		return err
+	}
+	_, err = to.Write(text)
+	return err
 }
 
 // readStatus waits for init's answer.

@@ -24,8 +24,10 @@ type StatusJSON struct {
 	Protocol        int    `json:"protocol"`
 	Isolation       string `json:"isolation"`
 	IsolationReason string `json:"isolation_reason"`
-	Sandboxes       int    `json:"sandboxes"`
-	Ending          bool   `json:"ending"`
+	// Image is what sandboxes of level container run in.
+	Image     string `json:"image,omitempty"`
+	Sandboxes int    `json:"sandboxes"`
+	Ending    bool   `json:"ending"`
 }
 
 // StopJSON is the body of POST [PathStop].
@@ -43,7 +45,7 @@ func (s *Server) handleStatus(w http.ResponseWriter, r *http.Request) {
 	st := StatusJSON{
 		PID: os.Getpid(), Version: s.opt.Version, Protocol: Protocol,
 		Isolation: string(s.opt.Isolation), IsolationReason: s.opt.IsolationReason,
-		Sandboxes: len(s.boxes), Ending: s.draining,
+		Image: s.opt.Image, Sandboxes: len(s.boxes), Ending: s.draining,
 	}
 	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, st)

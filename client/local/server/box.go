@@ -150,6 +150,11 @@ func (s *Server) create(ctx context.Context, req newSandbox, lifetime time.Durat
 	return b, nil
 }
 
+// hasRoot reports whether a sandbox at that level has a root of its own.
+func hasRoot(l client.Isolation) bool {
+	return l == client.IsolationNamespace || l == client.IsolationContainer
+}
+
 // separatesNetwork reports whether a sandbox at that level has a network of its own.
 func separatesNetwork(l client.Isolation) bool {
 	return l != client.IsolationProcess && l != client.IsolationLandlock
@@ -187,6 +192,7 @@ func (s *Server) start(ctx context.Context, b *box, req newSandbox) error {
 		ID: b.id, Home: b.home(), Listener: lf, Env: sandboxEnv(b, req.EnvVars), AccessToken: b.token,
 		Network: b.network, Egress: req.egress, EnvdVersion: s.opt.EnvdVersion, Log: logFile, Mounts: req.mounts(),
 		CPUs: req.limits.cpus, MemoryMB: req.limits.memoryMB, Workdir: s.pathIn(b, req.source.Workdir), Places: req.source.Places,
+		Image: req.source.Image,
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"abxdash/client"
 )
 
 const (
@@ -29,15 +31,17 @@ func baseImages() []string {
 func (s *Server) baseOf(body *buildStart) (source, *apiError) {
 	switch {
 	case body.FromImageRegistry != nil:
-		return source{}, refuse(http.StatusBadRequest, "fromImageRegistry: the local server uses no images")
+		return source{}, refuse(http.StatusBadRequest, "fromImageRegistry: the local server takes no registry logins")
 	case body.FromImage != "" && body.FromTemplate != "":
 		return source{}, refuse(http.StatusBadRequest, "fromImage and fromTemplate exclude each other")
 	case body.FromTemplate != "":
 		return s.sourceOf(body.FromTemplate)
 	case body.FromImage == "" || slices.Contains(baseImages(), body.FromImage):
 		return s.sourceOf(baseTemplate)
+	case s.opt.Isolation == client.IsolationContainer:
+		return source{id: baseTemplate, setup: setup{Image: body.FromImage}}, nil
 	}
-	return source{}, refuse(http.StatusBadRequest, "fromImage %q: local templates start from this machine's own programs or from another local template; take the base image", shorten(body.FromImage))
+	return source{}, refuse(http.StatusBadRequest, "fromImage %q: local templates start from this machine's own programs or from another local template, and from images at the isolation level container only; take the base image", shorten(body.FromImage))
 }
 
 // handleBuild starts a registered build with its recipe.
@@ -46,9 +50,6 @@ func (s *Server) handleBuild(w http.ResponseWriter, r *http.Request) {
 	var body buildStart
 	if e == nil {
 		body, e = readBody[buildStart](w, r, false)
-	}
-	if e == nil && s.builds.working() >= maxBuilding {
-		e = refuse(http.StatusTooManyRequests, "the local server works on %d builds, which is its most", maxBuilding)
 	}
 	if e == nil {
 		e = s.beginBuild(j)
@@ -72,6 +73,10 @@ func (s *Server) beginBuild(j *buildJob) *apiError {
 	defer s.mu.Unlock()
 	if s.draining {
 		return errEnding
+	}
+	// Nothing begins but here, under the lock.
+	if s.builds.working() >= maxBuilding {
+		return refuse(http.StatusTooManyRequests, "the local server works on %d builds, which is its most", maxBuilding)
 	}
 	if !j.begin(buildWaiting, buildBuilding) {
 		return refuse(http.StatusBadRequest, "build %q has been started already", j.id)
@@ -122,8 +127,8 @@ func (s *Server) tryBuild(ctx context.Context, j *buildJob, body buildStart) err
 		return err
 	}
 	plan.setup.CPUs, plan.setup.MemoryMB = j.limits.cpus, j.limits.memoryMB
-	j.log(s.clock.Now(), levelInfo, stepBase, "[base] FROM "+baseName(&body))
-	src.setup = setup{Env: plan.setup.Env, Places: plan.setup.Places}
+	j.log(s.clock.Now(), levelInfo, stepBase, "[base] FROM "+s.baseName(&body))
+	src.setup = setup{Env: plan.setup.Env, Places: plan.setup.Places, Image: plan.setup.Image}
 	b, err := s.create(ctx, s.buildRequest(src, j.limits), buildLimit)
 	if err != nil {
 		return &stepError{stepBase, err}
@@ -141,9 +146,14 @@ func (s *Server) tryBuild(ctx context.Context, j *buildJob, body buildStart) err
 	return s.finish(ctx, b, j, plan.setup)
 }
 
-func baseName(body *buildStart) string {
-	if body.FromTemplate != "" {
+func (s *Server) baseName(body *buildStart) string {
+	switch {
+	case body.FromTemplate != "":
 		return "template " + shorten(body.FromTemplate)
+	case s.opt.Isolation == client.IsolationContainer && (body.FromImage == "" || slices.Contains(baseImages(), body.FromImage)):
+		return "the image " + s.opt.Image
+	case s.opt.Isolation == client.IsolationContainer:
+		return "the image " + shorten(body.FromImage)
 	}
 	return "this machine's own system"
 }

@@ -11,8 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"abxdash/client"
 )
 
 // HeaderFolders on a create holds folders of the host for the new sandbox: JSON
@@ -82,7 +80,7 @@ func (s *Server) checkFolder(f *Folder) *apiError {
 	if f.Copy && !strings.HasPrefix(f.Target, homeInside+"/") {
 		return refuse(http.StatusBadRequest, "copies go below %s, not to %q", homeInside, f.Target)
 	}
-	if !f.Copy && s.opt.Isolation != client.IsolationNamespace && s.opt.Isolation != client.IsolationContainer {
+	if !f.Copy && !hasRoot(s.opt.Isolation) {
 		return refuse(http.StatusBadRequest, "folders cannot be mounted at isolation level %s; copy them", s.opt.Isolation)
 	}
 	return nil

@@ -38,6 +38,8 @@ type Spec struct {
 	EnvdVersion string
 	// Log gets what the agent says. The caller closes its own copy.
 	Log *os.File
+	// Image is what level container runs, "" for the server's own.
+	Image string
 	// Mounts are folders of the host to show inside.
 	Mounts []Folder
 }

@@ -157,7 +157,7 @@ func (s *Server) checkNetwork(req *newSandbox) *apiError {
 	}
 	switch {
 	case n.outbound() && !separate:
-		return refuse(http.StatusBadRequest, "network: rules need the isolation level namespace, this server works at %s", s.opt.Isolation)
+		return refuse(http.StatusBadRequest, "network: rules need the isolation level namespace or container, this server works at %s", s.opt.Isolation)
 	case n.outbound(), internet && separate && proxied:
 		req.network, req.egress = NetworkProxy, egressOf(n, req.AllowInternetAccess)
 	case internet || !separate:

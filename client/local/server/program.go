@@ -21,11 +21,10 @@ const (
 	readyBuild  = 10 * time.Minute
 )
 
-// loginShell runs a command line the way the protocol does, or with what there is.
-const loginShell = `if [ -x /bin/bash ]; then exec /bin/bash -l -c "$0"; fi; exec /bin/sh -l -c "$0"`
-
+// shellJob runs a command line as the protocol does (e2b-protocol §9.2). Where
+// there is no bash the agent takes what there is.
 func shellJob(line, dir string, env map[string]string) job {
-	return job{argv: []string{"/bin/sh", "-c", loginShell, line}, dir: dir, env: env}
+	return job{argv: []string{"/bin/bash", "-l", "-c", line}, dir: dir, env: env}
 }
 
 // pathIn is a path of a sandbox as its programs see it: at levels without a root

@@ -323,7 +323,57 @@ func TestSavedTemplates(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(st.dir, first.ID, first.Builds[0].ID)); !os.IsNotExist(err) {
 		t.Error(err)
 	}
-	if d := cmp.Diff([]Saved{{ID: first.ID, Names: []string{"built"}}}, SavedTemplates(st.dir)); d != "" {
+	var names [][]string
+	for _, s := range SavedTemplates(st.dir) {
+		names = append(names, s.Names)
+	}
+	if d := cmp.Diff([][]string{{baseTemplate, codeTemplate}, {"built"}}, names); d != "" {
 		t.Error(d)
+	}
+	for ref, want := range map[string]string{
+		"base": baseTemplate, "code-interpreter-v1": baseTemplate, "built": first.ID, "built:v1": first.ID,
+		"local/built:prod": first.ID, first.ID: first.ID, "built2": "", "other/built": "", "../built": "",
+	} {
+		got, ok := SavedTemplate(st.dir, ref)
+		if got.ID != want || ok != (want != "") {
+			t.Errorf("%s is %+v, %v", ref, got, ok)
+		}
+		if want == first.ID && (len(got.Builds) != 1 || got.Builds[0].ID != second.Builds[0].ID || got.Created.IsZero() != first.Created.IsZero()) {
+			t.Errorf("%s: %+v", ref, got)
+		}
+	}
+}
+
+// A build is saved though the one it replaces cannot be removed; the next server
+// removes that one.
+func TestBuildIsSavedWithoutRoom(t *testing.T) {
+	st := openStore(t.TempDir())
+	fill := func(string) error { return nil }
+	first, err := st.add(templateRef{name: "built", tag: "v1"}, buildRec{ID: newBuildID()}, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := errors.New("stuck")
+	var left []error
+	st.remove, st.left = func(string) error { return stuck }, func(err error) { left = append(left, err) }
+	second, err := st.add(templateRef{name: "built", tag: "v1"}, buildRec{ID: newBuildID()}, fill)
+	if err != nil || len(left) != 1 || !errors.Is(left[0], stuck) {
+		t.Fatalf("%v, told %v", err, left)
+	}
+	old, now := st.home(first.ID, first.Builds[0].ID), st.home(first.ID, second.Builds[0].ID)
+	for _, home := range []string{old, now} {
+		if _, err := os.Stat(home); err != nil {
+			t.Error(err)
+		}
+	}
+	again := openStore(st.dir)
+	if d := cmp.Diff(st.list(), again.list(), cmp.AllowUnexported(buildRec{})); d != "" || len(again.broken) > 0 {
+		t.Errorf("%v\n%s", again.broken, d)
+	}
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("the old build is still there: %v", err)
+	}
+	if _, err := os.Stat(now); err != nil {
+		t.Error(err)
 	}
 }

@@ -49,6 +49,8 @@ type Options struct {
 	Isolator Isolator
 	// Isolation is the level the Isolator works at.
 	Isolation client.Isolation
+	// Image is what sandboxes of level container run in, "" at the others.
+	Image string
 	// IsolationReason says why it is not a stronger one.
 	IsolationReason string
 	// Dir is the instance folder; sandboxes live in Dir/sandboxes.
@@ -124,6 +126,7 @@ func New(o Options) *Server {
 		wake:  make(chan struct{}, 1),
 		boxes: map[string]*box{},
 	}
+	s.store.left = func(err error) { s.log.Warn("left in the folder of templates", "err", err) }
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.born = s.clock.Now()
 	s.idleSince, s.holdUntil = s.born, s.born.Add(holdTime)

@@ -57,6 +57,9 @@ type setup struct {
 	Workdir string `json:"workdir,omitempty"`
 	// Places are folders outside the home, see Spec.Places.
 	Places []string `json:"places,omitempty"`
+	// Image is what level container runs the sandboxes in, "" for the server's own. A
+	// template with one needs that level.
+	Image string `json:"image,omitempty"`
 	// StartCmd runs in every new sandbox; ReadyCmd succeeds once it is ready.
 	StartCmd string `json:"start_cmd,omitempty"`
 	ReadyCmd string `json:"ready_cmd,omitempty"`
@@ -74,6 +77,10 @@ func (t *templateRec) ref(tag string) string { return cmp.Or(t.Alias, t.ID) + ":
 //	<dir>/<template id>/<build id>/home
 type store struct {
 	dir string
+	// remove removes a folder; nil is removeTree. left is told what of the past
+	// could not be removed, which harms nothing; nil is nobody.
+	remove func(dir string) error
+	left   func(err error)
 
 	mu sync.Mutex
 	// made holds template ids and their records; it mirrors the folder.
@@ -115,22 +122,53 @@ func (st *store) read(tidy bool) {
 			}
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name(), templateFile))
-		var t templateRec
-		if err == nil {
-			err = json.Unmarshal(data, &t)
-		}
-		if err == nil && (t.ID != e.Name() || !validID(t.ID) || len(t.Builds) == 0) {
-			err = fmt.Errorf("%s does not describe %s", templateFile, e.Name())
-		}
+		t, err := st.record(e.Name())
 		if err != nil {
 			st.broken = append(st.broken, err)
 			continue
 		}
-		if t.Tags == nil {
-			t.Tags = map[string]string{}
+		st.made[t.ID] = t
+		if tidy {
+			st.tidyBuilds(t)
 		}
-		st.made[t.ID] = &t
+	}
+}
+
+// record reads what describes one template.
+func (st *store) record(id string) (*templateRec, error) {
+	data, err := os.ReadFile(filepath.Join(st.dir, id, templateFile))
+	if err != nil {
+		return nil, err
+	}
+	var t templateRec
+	if err := json.Unmarshal(data, &t); err != nil {
+		return nil, err
+	}
+	if t.ID != id || !validID(t.ID) || len(t.Builds) == 0 {
+		return nil, fmt.Errorf("%s does not describe %s", templateFile, id)
+	}
+	if t.Tags == nil {
+		t.Tags = map[string]string{}
+	}
+	return &t, nil
+}
+
+// tidyBuilds removes the builds of a template that its record does not have: one
+// that was replaced and could not be removed, or whose server died before it
+// noted it.
+func (st *store) tidyBuilds(t *templateRec) {
+	dir := filepath.Join(st.dir, t.ID)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		st.broken = append(st.broken, err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || slices.ContainsFunc(t.Builds, func(b buildRec) bool { return b.ID == e.Name() }) {
+			continue
+		}
+		if err := removeTree(filepath.Join(dir, e.Name())); err != nil {
+			st.broken = append(st.broken, err)
+		}
 	}
 }
 
@@ -282,7 +320,12 @@ func (st *store) adopt(ref templateRef, b buildRec, temp string) (templateRec, e
 	if err := st.write(&t); err != nil {
 		return t, err
 	}
-	return t, st.removeBuilds(t.ID, drop)
+	// The build is saved; what it replaced and could not be removed is in nobody's way.
+	// The next server tries again.
+	if err := st.removeBuilds(t.ID, drop); err != nil && st.left != nil {
+		st.left(err)
+	}
+	return t, nil
 }
 
 // prune takes the builds out that no tag names any more and returns them: nothing
@@ -302,9 +345,13 @@ func (t *templateRec) prune() (drop []buildRec) {
 }
 
 func (st *store) removeBuilds(template string, drop []buildRec) error {
+	remove := st.remove
+	if remove == nil {
+		remove = removeTree
+	}
 	var errs []error
 	for _, b := range drop {
-		errs = append(errs, removeTree(filepath.Join(st.dir, template, b.ID)))
+		errs = append(errs, remove(filepath.Join(st.dir, template, b.ID)))
 	}
 	return errors.Join(errs...)
 }

@@ -70,18 +70,19 @@ type tagJSON struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// baseRec is the built-in template as if it were one of the user's.
-func (s *Server) baseRec() templateRec {
+// baseRec is the built-in template as if it were one of the user's. It is as
+// old as the server.
+func baseRec(born time.Time) templateRec {
 	return templateRec{
-		ID: baseTemplate, Alias: baseTemplate, Created: s.born,
-		Builds: []buildRec{{ID: baseBuild, Created: s.born}}, Tags: map[string]string{defaultTag: baseBuild},
+		ID: baseTemplate, Alias: baseTemplate, Created: born,
+		Builds: []buildRec{{ID: baseBuild, Created: born}}, Tags: map[string]string{defaultTag: baseBuild},
 	}
 }
 
 // template finds a template by id or alias.
 func (s *Server) template(name string) (templateRec, bool) {
 	if isBase(name) {
-		return s.baseRec(), true
+		return baseRec(s.born), true
 	}
 	return s.store.find(name)
 }
@@ -110,8 +111,12 @@ func (s *Server) sourceOf(text string) (source, *apiError) {
 		return source{}, refuse(http.StatusNotFound, "template %q not found: the local server has %q and what was saved here", shorten(text), baseTemplate)
 	}
 	src := source{id: t.ID, alias: t.Alias, home: s.store.home(t.ID, build), setup: t.build(build).setup}
-	if len(src.Places) > 0 && s.opt.Isolation != client.IsolationNamespace {
-		return source{}, refuse(http.StatusBadRequest, "template %q has folders outside the home (%s), which need the isolation level namespace; this server works at %s",
+	if src.Image != "" && s.opt.Isolation != client.IsolationContainer {
+		return source{}, refuse(http.StatusBadRequest, "template %q was built from the image %s, which needs the isolation level container; this server works at %s",
+			shorten(text), src.Image, s.opt.Isolation)
+	}
+	if len(src.Places) > 0 && !hasRoot(s.opt.Isolation) {
+		return source{}, refuse(http.StatusBadRequest, "template %q has folders outside the home (%s), which need the isolation level namespace or container; this server works at %s",
 			shorten(text), strings.Join(src.Places, " "), s.opt.Isolation)
 	}
 	return src, nil
@@ -129,7 +134,7 @@ func aliases(t *templateRec) []string {
 
 func (s *Server) handleTemplates(w http.ResponseWriter, _ *http.Request) {
 	out := []templateJSON{}
-	for _, t := range append([]templateRec{s.baseRec()}, s.store.list()...) {
+	for _, t := range append([]templateRec{baseRec(s.born)}, s.store.list()...) {
 		last := t.Builds[len(t.Builds)-1]
 		cpus, memory := limits{last.CPUs, last.MemoryMB}.shown(s.host)
 		out = append(out, templateJSON{
@@ -289,23 +294,4 @@ func storeError(err error, name string) *apiError {
 		return refuse(http.StatusNotFound, "template %q not found", shorten(name))
 	}
 	return refuse(http.StatusInternalServerError, "%s", err)
-}
-
-// Saved is a template in a store's folder.
-type Saved struct {
-	ID string
-	// Names has none or one.
-	Names []string
-}
-
-// SavedTemplates reads the templates kept in a store's folder, snapshots among
-// them, for a time when no server runs: newest first.
-func SavedTemplates(dir string) []Saved {
-	st := &store{dir: dir}
-	st.read(false)
-	var out []Saved
-	for _, t := range st.list() {
-		out = append(out, Saved{ID: t.ID, Names: aliases(&t)})
-	}
-	return out
 }

@@ -42,6 +42,8 @@ type commandHost struct {
 	host *host
 	// last is what the latest host was: "stand-in" or "agent-sandbox-server".
 	last string
+	// broken identifies a commands.py that could not be loaded, "" for none.
+	broken string
 }
 
 // host is one such program. It listens on a port of its own, which only callers
@@ -60,6 +62,12 @@ func (c *commandHost) kind() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
+}
+
+func (c *commandHost) brokenStamp() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
 }
 
 // stampOf identifies the present commands.py, "" if there is none.
@@ -98,11 +106,15 @@ func (c *commandHost) get(ctx context.Context, s *Server) (*host, error) {
 		}
 		c.host, c.last = nil, ""
 	}
+	c.broken = ""
 	if stamp == "" {
 		return nil, nil
 	}
 	h, err := s.boot(ctx, stamp)
 	if err != nil {
+		if ctx.Err() == nil { // not for want of a caller
+			c.broken = stamp
+		}
 		return nil, err
 	}
 	c.host, c.last = h, h.kind
@@ -110,9 +122,11 @@ func (c *commandHost) get(ctx context.Context, s *Server) (*host, error) {
 }
 
 // enables reports whether commands.py turns a group on; one that cannot be
-// loaded turns on nothing.
+// loaded turns on nothing, and is not loaded again for that question until it
+// has changed or somebody asks for its commands.
 func (c *commandHost) enables(ctx context.Context, s *Server, group string) bool {
-	if s.stampOf() == "" {
+	stamp := s.stampOf()
+	if stamp == "" || stamp == c.brokenStamp() {
 		return false
 	}
 	h, err := c.get(ctx, s)
@@ -175,7 +189,7 @@ func (s *Server) boot(ctx context.Context, stamp string) (*host, error) {
 // with it.
 func (s *Server) await(ctx context.Context, h *host) error {
 	kind := make(chan string, 1)
-	words := &tail{}
+	words := s.listen(h.child)
 	s.work.Go(func() {
 		var first []byte
 		told := false
@@ -190,7 +204,6 @@ func (s *Server) await(ctx context.Context, h *host) error {
 			}
 		})
 	})
-	s.work.Go(func() { pour(h.child.Stderr(), words.add) })
 	s.work.Go(func() {
 		select {
 		case <-h.child.Done():
@@ -206,7 +219,7 @@ func (s *Server) await(ctx context.Context, h *host) error {
 		select {
 		case h.kind = <-kind:
 		case <-h.child.Done():
-			return loadProblem(h.child.Exit(), words.last())
+			return loadProblem(h.child.Exit(), words.final())
 		case <-ctx.Done():
 			killTree(h.child)
 			return &problem{http.StatusServiceUnavailable, "commands.py does not serve: " + words.last(), "TimeoutError"}
@@ -309,27 +322,4 @@ func (s *Server) callCommand(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(kindHeader, h.kind)
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // a failed write means that the caller is gone
-}
-
-// tail keeps the end of what a program says.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-const tailBytes = 16 << 10
-
-func (t *tail) add(p []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if over := len(t.data) - tailBytes; over > 0 {
-		t.data = append([]byte(nil), t.data[over:]...)
-	}
-}
-
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return lastLine(string(t.data))
 }

@@ -3,6 +3,8 @@
 package toolserver
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,6 +116,56 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[3])), H).serve_forever()
 	}
 	if text := r.raw(200, "GET", "/capabilities", ""); !strings.Contains(text, `"agents":true`) {
 		t.Error(text)
+	}
+}
+
+// TestBrokenCommandsAreLoadedOnce: the question whether a group is on does not
+// load a broken file anew each time; whoever asks for its commands does, and is
+// told the cause.
+func TestBrokenCommandsAreLoadedOnce(t *testing.T) {
+	needs(t, "python3")
+	r := newRig(t)
+	broken := "import os\nopen(os.path.expanduser('~/loads'), 'a').write('x')\nraise RuntimeError('no flavour is set')\n"
+	r.write("app/commands.py", broken)
+	loads := func() int {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(r.home, "loads"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(data)
+	}
+	off := func() { r.raw(404, "GET", "/browser/content", "") }
+	off()
+	once := loads()
+	off()
+	r.raw(200, "GET", "/capabilities", "")
+	if got := loads(); got != once {
+		t.Errorf("it was loaded %d times, then %d", once, got)
+	}
+	if _, err := r.Run(ctx(t), "hello", nil); err == nil || !strings.Contains(err.Error(), "no flavour is set") {
+		t.Errorf("the cause is not told: %v", err)
+	}
+	asked := loads()
+	if asked <= once {
+		t.Error("a call of a command did not try again")
+	}
+	r.write("app/commands.py", broken+"# changed\n")
+	if off(); loads() <= asked {
+		t.Error("a changed file was not looked at")
+	}
+}
+
+// TestLastWords: what a program wrote before its end is told though it has not
+// been read yet.
+func TestLastWords(t *testing.T) {
+	words := &tail{read: make(chan struct{})}
+	go func() {
+		words.add([]byte("first\nthe cause\n"))
+		close(words.read)
+	}()
+	if got := words.final(); got != "the cause" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -44,7 +44,7 @@ type consoleLine struct {
 // JSON messages with a NUL byte behind each.
 type page struct {
 	child envd.Child
-	words tail
+	words *tail
 	// gone is closed when the browser has ended.
 	gone chan struct{}
 
@@ -67,8 +67,7 @@ func (s *Server) startPage(ctx context.Context) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{child: child, gone: make(chan struct{}), waiting: map[int]chan pageReply{}}
-	s.work.Go(func() { pour(child.Stderr(), p.words.add) })
+	p := &page{child: child, words: s.listen(child), gone: make(chan struct{}), waiting: map[int]chan pageReply{}}
 	s.work.Go(p.read)
 	s.work.Go(func() {
 		select {
@@ -84,7 +83,7 @@ func (s *Server) startPage(ctx context.Context) (*page, error) {
 		if child.Exit().Code == notFoundExit {
 			return nil, &problem{http.StatusServiceUnavailable, "no browser is installed here (chromium or Google Chrome)", "BrowserError"}
 		}
-		return nil, &problem{http.StatusServiceUnavailable, "the browser does not start: " + p.words.last(), "BrowserError"}
+		return nil, &problem{http.StatusServiceUnavailable, "the browser does not start: " + p.words.final(), "BrowserError"}
 	}
 	return p, nil
 }

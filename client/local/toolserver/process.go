@@ -121,29 +121,39 @@ func (s *Server) start(_ *http.Request, b struct{ Command, CWD string }) (any, e
 	}
 	child, err := s.spawn(program{argv: argv, dir: b.CWD})
 	if err != nil {
+		s.started(nil)
 		return nil, err
 	}
 	drop := func([]byte) {}
 	go pour(child.Stdout(), drop)
 	go pour(child.Stderr(), drop)
 	p := &process{PID: child.PID(), Command: b.Command, StartedAt: float64(time.Now().UnixMilli()) / 1000, child: child}
-	s.mu.Lock()
-	s.procs[p.PID] = p
-	s.mu.Unlock()
+	s.started(p)
 	return map[string]any{"pid": p.PID, "command": p.Command}, nil
 }
 
-// room makes sure that one more process may start; the ended ones make way.
+// room keeps a place for one more process, until started; ended ones make way.
 func (s *Server) room() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.procs) >= maxProcesses {
+	if len(s.procs)+s.starting >= maxProcesses {
 		maps.DeleteFunc(s.procs, func(_ int, p *process) bool { return p.now().State != stateRunning })
 	}
-	if len(s.procs) >= maxProcesses {
+	if len(s.procs)+s.starting >= maxProcesses {
 		return &problem{http.StatusTooManyRequests, fmt.Sprintf("at most %d processes", maxProcesses), "RuntimeError"}
 	}
+	s.starting++
 	return nil
+}
+
+// started fills the place that room kept, or gives it back when p is nil.
+func (s *Server) started(p *process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting--
+	if p != nil {
+		s.procs[p.PID] = p
+	}
 }
 
 const stateRunning = "running"

@@ -80,6 +80,8 @@ type Server struct {
 	mu    sync.Mutex
 	env   map[string]string
 	procs map[int]*process
+	// starting counts processes that have their place in procs but no pid yet.
+	starting int
 
 	terminals terminals
 	commands  commandHost

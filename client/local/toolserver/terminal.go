@@ -34,6 +34,8 @@ const (
 type terminals struct {
 	mu   sync.Mutex
 	list map[string]*terminal
+	// starting counts those that have their place in the list but are not in it yet.
+	starting int
 }
 
 // terminal is one session; its shell outlives the connections to it.
@@ -138,37 +140,48 @@ func (s *Server) newTerminal(r *http.Request, b terminalBody) (any, error) {
 	}
 	t.child, err = s.spawn(program{argv: argv, env: env, tty: &envd.Winsize{Cols: t.cols, Rows: t.rows}})
 	if err != nil {
+		s.terminals.started(nil)
 		return nil, err
 	}
 	t.tty = t.child.TTY()
 	t.idle = time.AfterFunc(terminalIdle, func() { killTree(t.child) })
-	s.terminals.mu.Lock()
-	if s.terminals.list == nil {
-		s.terminals.list = map[string]*terminal{}
-	}
-	s.terminals.list[t.id] = t
-	s.terminals.mu.Unlock()
+	s.terminals.started(t)
 	s.work.Go(t.read)
 	s.work.Go(func() { t.wait(s.life) })
 	// Its own port, seen from inside; from outside only the path counts.
 	return map[string]any{"session_id": t.id, "ws_url": fmt.Sprintf("ws://localhost:%d/pty?session_id=%s", Port, t.id), "pid": t.child.PID()}, nil
 }
 
-// room makes sure that one more may start; ended ones make way.
+// room keeps a place for one more, until started; ended ones make way.
 func (l *terminals) room() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.list) >= maxTerminals {
+	if len(l.list)+l.starting >= maxTerminals {
 		for id, t := range l.list {
 			if !t.info().Alive {
 				delete(l.list, id)
 			}
 		}
 	}
-	if len(l.list) >= maxTerminals {
+	if len(l.list)+l.starting >= maxTerminals {
 		return &problem{http.StatusTooManyRequests, fmt.Sprintf("at most %d terminals", maxTerminals), "RuntimeError"}
 	}
+	l.starting++
 	return nil
+}
+
+// started fills the place that room kept, or gives it back when t is nil.
+func (l *terminals) started(t *terminal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starting--
+	if t == nil {
+		return
+	}
+	if l.list == nil {
+		l.list = map[string]*terminal{}
+	}
+	l.list[t.id] = t
 }
 
 func (t *terminal) info() terminalInfo {

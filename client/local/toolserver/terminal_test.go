@@ -189,6 +189,36 @@ func TestTerminalsAreBounded(t *testing.T) {
 	})
 }
 
+// TestPlacesAreKeptWhileStarting: however many ask at once, no more than the
+// bound get a place, and one that does not start gives its place back.
+func TestPlacesAreKeptWhileStarting(t *testing.T) {
+	r := newRig(t)
+	for range maxTerminals {
+		if err := r.tool.terminals.room(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.tool.terminals.room() == nil {
+		t.Error("one terminal more than the bound")
+	}
+	r.tool.terminals.started(nil)
+	if err := r.tool.terminals.room(); err != nil {
+		t.Errorf("a place that was given back: %v", err)
+	}
+	for range maxProcesses {
+		if err := r.tool.room(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.tool.room() == nil {
+		t.Error("one process more than the bound")
+	}
+	r.tool.started(nil)
+	if err := r.tool.room(); err != nil {
+		t.Errorf("a place that was given back: %v", err)
+	}
+}
+
 // TestTerminalLosesNothing: a reader that is slow holds the program up instead.
 func TestTerminalLosesNothing(t *testing.T) {
 	r := newRig(t)
