@@ -46,7 +46,7 @@ func contexts() []contextInfo {
 		{name: Menu, title: "Menu", under: []Context{Move, Always}},
 		{name: Confirm, title: "Question", under: []Context{Always}},
 		{name: Message, title: "Message", under: []Context{Move, Always}},
-		{name: Box, title: "Text", under: []Context{Logs, Move, Always}},
+		{name: Box, title: "Text", under: []Context{Move, Always}},
 		{name: Help, title: "Help", under: []Context{Move, Always}},
 		{name: Palette, title: "Palette"},
 		{name: Columns, title: "Columns", under: []Context{Move, Always}},
@@ -363,6 +363,11 @@ func defaultBindings() []Binding {
 		{NavBack, Message, k("esc", "q", "enter"), "Close.", "close", "", false},
 
 		{NavBack, Box, k("esc", "q"), "Close.", "close", "", false},
+		{SearchOpen, Box, k("/"), "Search in the text.", "search", "", false},
+		{SearchNext, Box, k("n"), "Next match.", "", "", false},
+		{SearchPrev, Box, k("N"), "Previous match.", "", "", false},
+		{ViewWrap, Box, k("w"), "Wrap long lines or not.", "wrap", "", false},
+		{LogCopy, Box, k("Y"), "Copy all lines.", "copy", "", false},
 
 		{HelpSearch, Help, k("/"), "Search.", "search", "", false},
 		{NavBack, Help, k("esc", "q", "?"), "Close.", "close", "", false},

@@ -69,7 +69,8 @@ func (r *Root) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	r.view = v
-	r.frames.drawn()
+	r.frames.drawn(r.urgent)
+	r.urgent = false
 	return v
 }
 

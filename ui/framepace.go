@@ -43,8 +43,8 @@ type framePace struct {
 	timer  *time.Timer
 }
 
-// drawn notes that a frame wants to be written.
-func (p *framePace) drawn() {
+// drawn notes that a frame wants to be written; soon says that somebody waits for it.
+func (p *framePace) drawn(soon bool) {
 	if p == nil {
 		return
 	}
@@ -53,7 +53,7 @@ func (p *framePace) drawn() {
 	now := p.now()
 	fresh := now.Sub(p.frame) > frameInterval+frameInterval/2
 	p.frame = now
-	if fresh && p.set(paceQuick) {
+	if (fresh || soon) && p.set(paceQuick) {
 		p.later(quickFor)
 	}
 }

@@ -37,29 +37,33 @@ func TestFramePace(t *testing.T) {
 		}
 		got.was = nil
 	}
-	p.drawn()
+	p.drawn(false)
 	expect("a frame after rest", paceQuick)
 	now = now.Add(frameInterval)
-	p.drawn()
+	p.drawn(false)
 	p.calm()
 	expect("soon after it", paceSteady)
 	for range 10 {
 		now = now.Add(frameInterval)
-		p.drawn()
+		p.drawn(false)
 	}
 	p.calm()
 	expect("frames that keep coming")
+	p.drawn(true)
+	expect("one that somebody waits for", paceQuick)
+	p.calm()
+	expect("soon after it", paceSteady)
 	now = now.Add(steadyFor)
 	p.calm()
 	expect("no frame for a while", paceRest)
-	p.drawn()
+	p.drawn(false)
 	expect("the next frame", paceQuick)
 
 	p.ticker = func() resetter { return nil }
 	now = now.Add(time.Minute)
-	p.drawn()
+	p.drawn(false)
 	expect("without a ticker")
-	(*framePace)(nil).drawn()
+	(*framePace)(nil).drawn(false)
 }
 
 // TestProgramHasTheTicker fails when Bubble Tea keeps its renderer's ticker

@@ -165,17 +165,10 @@ func (q *quitBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		draw.Text(scr, in.Min.X, in.Min.Y+i, in.Dx(), lines[i], t.Text.Normal)
 	}
 	k := q.env.Keys
-	hints := [][2]string{
-		{k.HintIn(keymap.Confirm, keymap.ConfirmYes), q.env.Lang.T("quit")},
-		{k.HintIn(keymap.Confirm, keymap.ConfirmNo), q.env.Lang.T("stay")},
-		{k.HintIn(keymap.Always, keymap.AppInterrupt), q.env.Lang.T("quit")},
-	}
-	x, y := in.Min.X, in.Max.Y-1
-	for _, h := range hints {
-		if h[0] != "" && in.Dy() > 0 {
-			x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
-			x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1]+"   ", t.Keys.Help)
-		}
-	}
+	draw.Hints(scr, in, t,
+		draw.Hint{Key: k.HintIn(keymap.Confirm, keymap.ConfirmYes), What: q.env.Lang.T("quit")},
+		draw.Hint{Key: k.HintIn(keymap.Confirm, keymap.ConfirmNo), What: q.env.Lang.T("stay")},
+		draw.Hint{Key: k.HintIn(keymap.Always, keymap.AppInterrupt), What: q.env.Lang.T("quit")},
+	)
 	return nil
 }

@@ -17,6 +17,7 @@ func (r *Root) recovered(where string, then func(what string)) {
 	if v == nil {
 		return
 	}
+	r.env.Pace.still = false
 	if r.opts.OnPanic != nil {
 		r.opts.OnPanic(where, v, debug.Stack())
 	}

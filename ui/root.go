@@ -103,6 +103,8 @@ type Root struct {
 	dirty         bool
 	shown         uint64 // what the last second was judged by, see moved
 	waiting       bool   // a frame is scheduled
+	frame         uint64 // the number of the last one that was
+	urgent        bool   // somebody waits for the next one
 	drawnAt       time.Time
 	frames        *framePace // nil keeps the program's own
 }
@@ -148,7 +150,7 @@ func New(opts Options) *Root {
 	if r.opts.After == nil {
 		r.opts.After = r.after
 	}
-	r.env = Env{Ctx: r.ctx, Keys: opts.Keys, Now: opts.Now, Theme: r.theme(), Lang: opts.Lang}
+	r.env = Env{Ctx: r.ctx, Keys: opts.Keys, Now: opts.Now, Theme: r.theme(), Lang: opts.Lang, Pace: &Pace{}}
 	for _, b := range opts.Background {
 		r.back = append(r.back, &backing{Background: b})
 	}
@@ -180,9 +182,6 @@ func (r *Root) initBackground(b *backing) (cmd tea.Cmd) {
 // secondMsg is the timer behind TickMsg.
 type secondMsg struct{}
 
-// frameMsg is the timer behind a frame that was put off.
-type frameMsg struct{}
-
 // after is a timer that ends early when the Root is closed.
 func (r *Root) after(d time.Duration, msg tea.Msg) tea.Cmd {
 	return func() tea.Msg {
@@ -204,33 +203,20 @@ func (r *Root) tick() tea.Cmd {
 
 // Update implements tea.Model.
 func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(frameMsg); ok {
-		r.waiting = false
+	if m, ok := msg.(frameMsg); ok {
+		r.waiting = r.waiting && m.n != r.frame
 		return r, nil
 	}
+	own := r.transient()
+	*r.env.Pace = Pace{}
 	cmd := r.handle(msg)
-	if _, second := msg.(secondMsg); !second || r.moved() {
+	if r.stale(msg, own || r.transient()) {
 		r.dirty = true
 	}
 	if !r.dirty {
 		return r, cmd
 	}
 	return r, tea.Batch(cmd, r.pace())
-}
-
-// pace decides whether the next View may draw at once. After a quiet moment it
-// may; in a flood of messages a frame is drawn every FrameInterval, so that
-// the flood is worked off quickly.
-func (r *Root) pace() tea.Cmd {
-	if r.waiting || r.opts.FrameInterval < 0 {
-		return nil
-	}
-	since := time.Since(r.drawnAt)
-	if since >= r.opts.FrameInterval {
-		return nil
-	}
-	r.waiting = true
-	return r.opts.After(r.opts.FrameInterval-since, frameMsg{})
 }
 
 func (r *Root) handle(msg tea.Msg) tea.Cmd {

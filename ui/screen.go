@@ -44,6 +44,8 @@ type Env struct {
 	Now   func() time.Time
 	// Lang turns the texts of screens into the user's language; nil is English.
 	Lang *lang.Catalog
+	// Pace tells the shell how soon a change is to be seen; nil does nothing.
+	Pace *Pace
 }
 
 // How keys reach a screen

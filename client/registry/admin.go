@@ -193,14 +193,17 @@ func (o Options) describePlugin(info client.ProviderInfo, in plugin.Installed) (
 	return info, p
 }
 
-// TemplateBase is the image that an installed plug-in's templates are built on,
-// "" if it names none or the provider is no plug-in.
-func (o Options) TemplateBase(name string) string {
-	in, ok := o.plugin(name)
-	if _, configured := o.Config.Providers[name]; !ok || configured || services.IsBuiltIn(name) || in.Manifest.Template == nil {
-		return ""
+// TemplateBases are the images that the templates of installed plug-ins are
+// built on, by provider. A plug-in that names none is left out.
+func (o Options) TemplateBases() map[string]string {
+	out := map[string]string{}
+	for _, in := range o.plugins() {
+		id := in.Manifest.ID
+		if _, configured := o.Config.Providers[id]; !configured && !services.IsBuiltIn(id) && in.Manifest.Template != nil {
+			out[id] = in.Manifest.Template.Base
+		}
 	}
-	return in.Manifest.Template.Base
+	return out
 }
 
 // wording is an error in one line, and its hint.

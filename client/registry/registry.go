@@ -95,7 +95,7 @@ func Open(o Options) (*Result, error) {
 
 // NewLocal makes the local provider.
 func NewLocal(c config.Config, version string, log *slog.Logger) (*local.Provider, error) {
-	return local.New(local.Config{Version: version, MinIsolation: c.MinIsolation, Logger: log})
+	return local.New(local.Config{Version: version, MinIsolation: c.MinIsolation, Image: c.LocalImage, Logger: log})
 }
 
 // remotes names the remote providers to try, in a stable order.

@@ -96,21 +96,13 @@ func (f *frame) box(scr uv.Screen, area uv.Rectangle, extra int) uv.Rectangle {
 }
 
 // hints draws keys and what they do into the last row of area.
-func (f *frame) hints(scr uv.Screen, area uv.Rectangle, hints ...[2]string) {
-	if area.Dy() <= 0 {
-		return
-	}
-	x, y := area.Min.X, area.Max.Y-1
-	for _, h := range hints {
-		if h[0] == "" {
-			continue
-		}
-		x += draw.Text(scr, x, y, area.Max.X-x, h[0], f.env.Theme.Keys.Key)
-		x += draw.Text(scr, x, y, area.Max.X-x, " "+h[1]+"   ", f.env.Theme.Keys.Help)
-	}
+func (f *frame) hints(scr uv.Screen, area uv.Rectangle, hints ...draw.Hint) {
+	draw.Hints(scr, area, f.env.Theme, hints...)
 }
 
-func (f *frame) hint(c keymap.Context, a keymap.Action) string { return f.env.Keys.HintIn(c, a) }
+func (f *frame) hint(c keymap.Context, a keymap.Action, what string) draw.Hint {
+	return draw.Hint{Key: f.env.Keys.HintIn(c, a), What: what}
+}
 
 // move scrolls the text.
 func (f *frame) move(a keymap.Action) {
@@ -173,7 +165,7 @@ func (m *MessageBox) Size(maxW, maxH int) (w, h int) { return m.size(maxW, maxH,
 // Draw implements ui.Overlay.
 func (m *MessageBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	rest := m.box(scr, area, 2)
-	m.hints(scr, rest, [2]string{m.hint(keymap.Message, keymap.NavBack), m.env.Lang.T("close")})
+	m.hints(scr, rest, m.hint(keymap.Message, keymap.NavBack, m.env.Lang.T("close")))
 	return nil
 }
 
@@ -288,9 +280,9 @@ func (c *ConfirmBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		return c.input.Draw(scr, row, c.env.Theme)
 	}
 	c.hints(scr, rest,
-		[2]string{c.hint(keymap.Confirm, keymap.ConfirmYes), c.opts.Yes},
-		[2]string{c.hint(keymap.Confirm, keymap.ConfirmNo), c.opts.No},
-		[2]string{c.hint(keymap.Confirm, keymap.NavBack), c.env.Lang.T("back")})
+		c.hint(keymap.Confirm, keymap.ConfirmYes, c.opts.Yes),
+		c.hint(keymap.Confirm, keymap.ConfirmNo, c.opts.No),
+		c.hint(keymap.Confirm, keymap.NavBack, c.env.Lang.T("back")))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"abxdash/keymap"
 	"abxdash/ui"
+	"abxdash/ui/draw"
 	"abxdash/ui/form"
 )
 
@@ -95,9 +96,9 @@ func (p *PromptBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	row := uv.Rect(rest.Min.X, rest.Min.Y, rest.Dx(), 1)
 	if rest.Dy() > 1 {
 		if p.wrong != "" {
-			p.hints(scr, rest, [2]string{p.wrong, ""})
+			draw.Text(scr, rest.Min.X, rest.Max.Y-1, rest.Dx(), p.wrong, p.env.Theme.Keys.Key)
 		} else {
-			p.hints(scr, rest, [2]string{p.hint(keymap.Input, keymap.InputAccept), p.env.Lang.T("accept")}, [2]string{p.hint(keymap.Input, keymap.NavBack), p.env.Lang.T("cancel")})
+			p.hints(scr, rest, p.hint(keymap.Input, keymap.InputAccept, p.env.Lang.T("accept")), p.hint(keymap.Input, keymap.NavBack, p.env.Lang.T("cancel")))
 		}
 	}
 	return p.input.Draw(scr, row, p.env.Theme)

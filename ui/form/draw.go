@@ -12,13 +12,75 @@ import (
 	"abxdash/ui/lang"
 )
 
-// Height is how many rows the form needs.
-func (f *Form) Height() int {
+// maxNote is how many rows help or an error takes at most.
+const maxNote = 3
+
+// Height is how many rows the form needs in so many columns.
+func (f *Form) Height(width int) int {
 	h := 0
 	for i := range f.fields {
 		h += f.fields[i].rows()
 	}
-	return h + 1 // the line of help or error
+	return h + f.noteRows(width)
+}
+
+// noteRows are kept for help and errors: what the longest of them takes, so
+// that the form does not change its size while the focus goes through it.
+func (f *Form) noteRows(width int) int {
+	rows := 1
+	for i := range f.fields {
+		e := &f.fields[i]
+		texts := []string{e.Help, e.err}
+		for _, o := range e.Options {
+			texts = append(texts, f.optionNote(e, o, width))
+		}
+		for _, text := range texts {
+			rows = max(rows, len(noteLines(text, width)))
+		}
+	}
+	return rows
+}
+
+// optionNote is the help of a choice if there is no room for it beside the
+// choice, else "".
+func (f *Form) optionNote(e *field, option string, width int) string {
+	if e.OptionHelp == nil {
+		return ""
+	}
+	help := draw.Clean(e.OptionHelp(option))
+	word := draw.Clean(option)
+	if e.Words {
+		word = f.Lang.Word(word)
+	}
+	// The mark, two gaps, "< " and " >", and the gap before the help.
+	if 4+f.labelWidth(width)+4+draw.Width(word)+2+draw.Width(help) <= width {
+		return ""
+	}
+	return help
+}
+
+// noteRoom is how many rows the note gets in an area: all of its own if there
+// are that many, else what is said now, as long as the field with the focus is seen.
+func (f *Form) noteRoom(area uv.Rectangle) int {
+	fields := 0
+	for i := range f.fields {
+		fields += f.fields[i].rows()
+	}
+	text, _ := f.note(area.Dx())
+	rows := max(area.Dy()-fields, len(noteLines(text, area.Dx())))
+	return max(0, min(rows, f.noteRows(area.Dx()), area.Dy()-f.fields[f.focus].rows()))
+}
+
+// noteLines breaks a text of the note; what does not fit into the last line is cut.
+func noteLines(text string, width int) []string {
+	if width <= 2 || text == "" {
+		return nil
+	}
+	lines := strings.Split(ansi.Wrap(draw.Clean(text), width-2, ""), "\n")
+	if len(lines) > maxNote {
+		lines = append(lines[:maxNote-1:maxNote-1], strings.Join(lines[maxNote-1:], " "))
+	}
+	return lines
 }
 
 func (e *field) rows() int {
@@ -28,15 +90,17 @@ func (e *field) rows() int {
 	return 1
 }
 
-// Draw paints the form: labels left, values right, and one line of help or
-// error under the last field. It scrolls so that the focus stays visible.
+// Draw paints the form: labels left, values right, and help or an error under
+// the last field. It scrolls so that the focus stays visible; in a low area the
+// note gives way to the field.
 func (f *Form) Draw(scr uv.Screen, area uv.Rectangle, t *theme.Theme) *tea.Cursor {
 	f.placed = f.placed[:0]
 	if area.Dx() < 4 || area.Dy() < 1 || len(f.fields) == 0 {
 		return nil
 	}
 	labels := f.labelWidth(area.Dx())
-	body := uv.Rect(area.Min.X, area.Min.Y, area.Dx(), max(area.Dy()-1, 1))
+	note := f.noteRoom(area)
+	body := uv.Rect(area.Min.X, area.Min.Y, area.Dx(), area.Dy()-note)
 	f.scroll(body.Dy())
 	var cur *tea.Cursor
 	y := -f.top
@@ -52,9 +116,7 @@ func (f *Form) Draw(scr uv.Screen, area uv.Rectangle, t *theme.Theme) *tea.Curso
 		}
 		y += h
 	}
-	if area.Dy() > 1 {
-		f.drawNote(scr, uv.Rect(area.Min.X, body.Max.Y, area.Dx(), 1), t)
-	}
+	f.drawNote(scr, uv.Rect(area.Min.X, body.Max.Y, area.Dx(), note), t)
 	return cur
 }
 
@@ -102,7 +164,7 @@ func (f *Form) drawField(scr uv.Screen, r uv.Rectangle, labels, i int, t *theme.
 	case Check:
 		e.drawCheck(scr, v, t, f.Lang)
 	case Choice:
-		e.drawChoice(scr, v, has, t, f.Lang)
+		f.drawChoice(e, scr, v, r.Dx(), t)
 	}
 	return nil
 }
@@ -123,8 +185,8 @@ func (e *field) drawCheck(scr uv.Screen, v uv.Rectangle, t *theme.Theme, l *lang
 	draw.Text(scr, v.Min.X+n+1, v.Min.Y, v.Dx()-n-1, word, t.Text.Dim)
 }
 
-func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.Theme, l *lang.Catalog) {
-	x := v.Min.X
+func (f *Form) drawChoice(e *field, scr uv.Screen, v uv.Rectangle, width int, t *theme.Theme) {
+	x, has, l := v.Min.X, e == &f.fields[f.focus], f.Lang
 	room := func() int { return v.Max.X - x }
 	if has {
 		x += draw.Text(scr, x, v.Min.Y, room(), "< ", t.Text.Dim)
@@ -141,7 +203,7 @@ func (e *field) drawChoice(scr uv.Screen, v uv.Rectangle, has bool, t *theme.The
 	if has {
 		x += draw.Text(scr, x, v.Min.Y, room(), " >", t.Text.Dim)
 	}
-	if e.OptionHelp != nil {
+	if e.OptionHelp != nil && (!has || f.optionNote(e, e.value(), width) == "") {
 		draw.Text(scr, x+2, v.Min.Y, room()-2, draw.Clean(e.OptionHelp(e.value())), t.Text.Dim)
 	}
 }
@@ -170,20 +232,36 @@ func (e *field) drawArea(scr uv.Screen, v uv.Rectangle, t *theme.Theme) *tea.Cur
 	return tea.NewCursor(v.Min.X+at-from, v.Min.Y+row-top)
 }
 
-// drawNote paints the error of the field with the focus, else the first
-// error elsewhere, else its help.
-func (f *Form) drawNote(scr uv.Screen, r uv.Rectangle, t *theme.Theme) {
+// note is the error of the field with the focus, else the first error
+// elsewhere, else help: of the choice made, if it does not fit beside it, or of
+// the field.
+func (f *Form) note(width int) (text string, isError bool) {
 	e := &f.fields[f.focus]
-	text, st := e.err, t.Text.Error
-	if text == "" {
-		for i := range f.fields {
-			if o := &f.fields[i]; o.err != "" && text == "" {
-				text = o.Label + ": " + o.err
-			}
+	if e.err != "" {
+		return e.err, true
+	}
+	for i := range f.fields {
+		if o := &f.fields[i]; o.err != "" {
+			return o.Label + ": " + o.err, true
 		}
 	}
-	if text == "" {
-		text, st = e.Help, t.Text.Dim
+	if e.Kind == Choice {
+		if help := f.optionNote(e, e.value(), width); help != "" {
+			return help, false
+		}
 	}
-	draw.Text(scr, r.Min.X+2, r.Min.Y, r.Dx()-2, draw.Clean(text), st)
+	return e.Help, false
+}
+
+func (f *Form) drawNote(scr uv.Screen, r uv.Rectangle, t *theme.Theme) {
+	text, isError := f.note(r.Dx())
+	st := t.Text.Dim
+	if isError {
+		st = t.Text.Error
+	}
+	for i, l := range noteLines(text, r.Dx()) {
+		if i < r.Dy() {
+			draw.Text(scr, r.Min.X+2, r.Min.Y+i, r.Dx()-2, l, st)
+		}
+	}
 }

@@ -275,3 +275,30 @@ func TestFormGolden(t *testing.T) {
 		}
 	}
 }
+
+// Help is broken into lines where it does not fit, and the form keeps room for it.
+func TestHelpIsWrapped(t *testing.T) {
+	long := "the image that it is built on; empty takes the one that the provider recommends"
+	f := form.New(keymap.Default(), nil,
+		form.Field{Key: "a", Label: "Name"},
+		form.Field{Key: "b", Label: "Base", Help: long},
+	)
+	if wide, narrow := f.Height(100), f.Height(40); wide != 3 || narrow != 5 {
+		t.Errorf("%d rows in 100 columns and %d in 40, want 3 and 5", wide, narrow)
+	}
+	before := shown(f, 40, 5)
+	keys(f, "tab")
+	words := strings.Join(strings.Fields(shown(f, 40, 5)), " ")
+	if strings.Contains(before, "recommends") || !strings.Contains(words, long) {
+		t.Errorf("before:\n%s\nthen:\n%s", before, shown(f, 40, 5))
+	}
+	// In a low area the field is seen and the note takes what is left.
+	if low := shown(f, 40, 2); !strings.Contains(low, "Base") || !strings.Contains(low, "the image") {
+		t.Errorf("in two rows:\n%s", low)
+	}
+	// So is that of a choice where it would be cut beside it.
+	f = form.New(keymap.Default(), nil, form.Field{Key: "c", Label: "Kind", Kind: form.Choice, Options: []string{"python"}, OptionHelp: func(string) string { return long }})
+	if words := strings.Join(strings.Fields(shown(f, 40, 4)), " "); f.Height(100) != 2 || f.Height(40) != 4 || !strings.Contains(words, long) {
+		t.Errorf("%d rows in 100 columns, in 40:\n%s", f.Height(100), shown(f, 40, 4))
+	}
+}

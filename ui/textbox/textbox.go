@@ -75,16 +75,7 @@ func (b *Box) Keys() []keymap.Context {
 	if b.pane.Captures() {
 		return b.pane.Keys()
 	}
-	return []keymap.Context{keymap.Box, keymap.Logs, keymap.Move}
-}
-
-// Disabled implements ui.Disabler.
-func (b *Box) Disabled(a keymap.Action) string {
-	switch a {
-	case keymap.LogFollow, keymap.LogTime, keymap.LogErrors, keymap.LogSave, keymap.LogLine:
-		return b.env.Lang.T("not in this box")
-	}
-	return ""
+	return []keymap.Context{keymap.Box, keymap.Move}
 }
 
 // Update implements ui.Overlay.
@@ -134,19 +125,12 @@ func (b *Box) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		return b.pane.Draw(scr, in, t)
 	}
 	cur := b.pane.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), in.Dy()-1), t)
-	x, y := in.Min.X+1, in.Max.Y-1
-	for _, h := range [][2]string{
-		{b.env.Keys.HintIn(keymap.Box, keymap.NavBack), b.env.Lang.T("close")},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.SearchOpen), b.env.Lang.T("search")},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.ViewWrap), b.env.Lang.T("wrap")},
-		{b.env.Keys.HintIn(keymap.Logs, keymap.LogCopy), b.env.Lang.T("copy")},
-	} {
-		if x+draw.Width(h[0]+" "+h[1]) > in.Max.X {
-			break // half a hint is none
-		}
-		x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1], t.Keys.Help) + 3
+	key := func(a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: b.env.Keys.HintIn(keymap.Box, a), What: what}
 	}
+	draw.Hints(scr, uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-1, in.Dy()), t,
+		key(keymap.NavBack, b.env.Lang.T("close")), key(keymap.SearchOpen, b.env.Lang.T("search")),
+		key(keymap.ViewWrap, b.env.Lang.T("wrap")), key(keymap.LogCopy, b.env.Lang.T("copy")))
 	return cur
 }
 

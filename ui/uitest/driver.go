@@ -37,7 +37,7 @@ const patience = 200 * time.Millisecond
 const sequencePatience = time.Second
 
 // deadline is how long Until waits; generous, because test machines are busy.
-const deadline = 20 * time.Second
+const deadline = 60 * time.Second
 
 // Options fills in what a driven Root needs: no timers, every message drawn.
 func Options(o ui.Options) ui.Options {

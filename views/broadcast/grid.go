@@ -324,27 +324,16 @@ func (g *grid) drawDetail(scr uv.Screen, r uv.Rectangle, row group) {
 }
 
 func (g *grid) drawKeys(scr uv.Screen, r uv.Rectangle) {
-	t, tr := g.env.Theme, g.env.Lang
-	x := r.Min.X
+	tr := g.env.Lang
 	word := tr.T("group equal")
 	if g.grouped {
 		word = tr.T("list all")
 	}
-	for _, h := range []struct {
-		a    keymap.Action
-		text string
-	}{{keymap.MenuChoose, tr.T("open")}, {keymap.ResultsGroup, word}, {keymap.ResultsCopy, tr.T("copy")}, {keymap.ResultsStop, tr.T("stop")}, {keymap.NavBack, tr.T("close")}} {
-		key, help := t.Keys.Key, t.Keys.Help
-		if g.Disabled(h.a) != "" {
-			key, help = t.Keys.Disabled, t.Keys.Disabled
-		}
-		name := present.KeyIn(g.env.Keys, keymap.Results, h.a)
-		if x+draw.Width(name+" "+h.text) > r.Max.X {
-			break // half a hint is none
-		}
-		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, name, key)
-		x += draw.Text(scr, x, r.Min.Y, r.Max.X-x, " "+h.text, help) + 3
+	key := func(a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: present.KeyIn(g.env.Keys, keymap.Results, a), What: what, Off: g.Disabled(a) != ""}
 	}
+	draw.Hints(scr, r, g.env.Theme, key(keymap.MenuChoose, tr.T("open")), key(keymap.ResultsGroup, word),
+		key(keymap.ResultsCopy, tr.T("copy")), key(keymap.ResultsStop, tr.T("stop")), key(keymap.NavBack, tr.T("close")))
 }
 
 var (

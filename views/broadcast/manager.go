@@ -271,7 +271,7 @@ func (m *Manager) start(msg startMsg) tea.Cmd {
 		case p == nil:
 			j.stage, j.why = skipped, m.env.Lang.T("its provider is not configured")
 		case !p.Capabilities().Has(client.CapCommands):
-			j.stage, j.why = skipped, present.ErrorLine(p.Capabilities().Missing(p.Name(), client.CapCommands))
+			j.stage, j.why = skipped, present.Lacks(p, client.CapCommands, m.env.Lang)
 		case !sb.Running():
 			j.stage, j.why = skipped, m.env.Lang.T("it is %s", m.env.Lang.Word(present.StateWord(sb)))
 		}

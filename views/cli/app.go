@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"abxdash/client"
+	"abxdash/keymap"
 	"abxdash/views/present"
 )
 
@@ -123,9 +124,9 @@ type App struct {
 	ScrollBack func(ctx context.Context, f Flags, b ScrollBack) (clip string, err error)
 	// Recordings is the folder of recorded shells, "" if there is none.
 	Recordings string
-	// Leader begins the second keys of attach, such as ctrl+a; it is asked when
-	// it is needed. nil is ctrl+].
-	Leader func() string
+	// Keymap is that of the configuration, of which attach has the leader and the
+	// keys after it; it is asked for when it is needed. nil is the default one.
+	Keymap func() *keymap.Map
 	// Templates is what the template commands need; the zero value is fine.
 	Templates TemplateTools
 	// Rules are the thresholds of the configuration for strays; may be nil.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"abxdash/client"
+	"abxdash/keymap"
 	"abxdash/ui/attach"
 	"abxdash/ui/term"
 	"abxdash/views/present"
@@ -70,7 +71,8 @@ type attacher struct {
 	provider client.Provider
 	sb       client.Sandbox
 	in, out  *os.File
-	leader   attach.Leader
+	keymap   *keymap.Map
+	keys     attach.SecondKeys
 	expiry   *present.Expiry
 	tape     *tape
 	// shells are those that were shown, and at is the one that is shown now.
@@ -98,17 +100,19 @@ func (c *cli) attach(ctx context.Context, name string, argv []string, f attachFl
 	if err := c.writable("attach"); err != nil {
 		return err
 	}
-	a := &attacher{c: c, leader: attach.DefaultLeader(), tape: &tape{}, calls: make(chan func() *term.Session, maxCalls)}
+	a := &attacher{c: c, keymap: keymap.Default(), tape: &tape{}, calls: make(chan func() *term.Session, maxCalls)}
 	var inOK, outOK bool
 	a.in, inOK = c.In.(*os.File)
 	a.out, outOK = c.Out.(*os.File)
 	if !inOK || !outOK || !c.IsTerminal(c.In) || !c.IsTerminal(c.Out) {
 		return &client.Error{Op: "attach", Code: client.CodeTerminal, Message: "it needs a terminal; without one use `abxdash exec`"}
 	}
-	if c.Leader != nil {
-		if l, err := attach.ParseLeader(c.Leader()); err == nil {
-			a.leader = l
-		}
+	if c.Keymap != nil {
+		a.keymap = c.Keymap()
+	}
+	var err error
+	if a.keys, err = attach.KeysOf(a.keymap); err != nil {
+		return &client.Error{Op: "attach", Code: client.CodeConfig, Err: err}
 	}
 	s, err := c.open(ctx)
 	if err != nil {
@@ -158,13 +162,13 @@ func (a *attacher) run(ctx context.Context, first *attached) error {
 	a.open(first)
 	for {
 		res := attach.Run(ctx, a.at.live, attach.Options{
-			In: a.in, Out: a.out, Leader: a.leader, Keys: "[?", Hint: "d detach · n next · p prev · c new · [ scroll · t extend · ? keys",
+			In: a.in, Out: a.out, Leader: a.keys.Leader, Detach: a.keys.Detach, Keys: a.keys.For(leavesAttach), Hint: a.keys.Hint(a.keymap, inAttach),
 			Status: a.status, Alert: a.expiry.Alert, Handle: func(key rune) attach.Verdict { return a.key(ctx, key) }, Calls: a.calls,
 		})
-		if res.Reason != attach.Detached || res.Key == 'd' {
+		if res.Reason != attach.Detached || res.Key == a.keys.Detach {
 			return a.ended(res)
 		}
-		if err := a.scrollBack(ctx, res.Key == '?'); err != nil {
+		if err := a.scrollBack(ctx, a.keys.Actions[res.Key] == keymap.ShellHelp); err != nil {
 			return err
 		}
 	}
@@ -298,7 +302,7 @@ func (a *attacher) ended(res attach.Result) error {
 		}
 		return nil
 	case attach.Detached:
-		if res.Key == 'd' {
+		if res.Key == a.keys.Detach {
 			a.c.say("detached; it goes on running. Come back with: %s", again)
 		}
 		return nil

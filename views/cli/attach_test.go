@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/client/fake"
+	"abxdash/keymap"
 	emulator "abxdash/ui/term"
 )
 
@@ -142,6 +144,42 @@ func TestAttach(t *testing.T) {
 	c.typ("exit 7\r")
 	if code, errs := wait(); code != 7 || errs != "" {
 		t.Errorf("the shell's exit gave %d: %q", code, errs)
+	}
+	c.clean()
+}
+
+// The keys after the leader are those of the configuration, and what is typed
+// behind two of them goes to the shell that the second one shows.
+func TestAttachKeysOfTheConfiguration(t *testing.T) {
+	b := newBench(t)
+	b.add(rows()[0])
+	b.recordings = filepath.Join(t.TempDir(), "recordings")
+	keys, err := keymap.Default().WithLeader("ctrl+a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.keymap, err = keys.Override(map[string][]string{"shell.detach": {"ctrl+a x"}, "shell.new": {"ctrl+a k"}}); err != nil {
+		t.Fatal(err)
+	}
+	c := newConsole(t, 90, 20)
+	wait := c.attach(b, "web")
+	c.shows("user@sandbox:~$")
+	title := func(text string) {
+		t.Helper()
+		waitFor(t, func() bool { return strings.Contains(c.screen.Title(), text) })
+	}
+	title("ctrl+a x detaches")
+	c.typ("\x01")
+	title("x detach · n next")
+	title("k new")
+	c.typ("r\x01kecho in-two-$((1+1))\r")
+	title("[2]")
+	c.shows("in-two-2")
+	title("● rec")
+	c.typ("\x01c\x01d") // they are not bound, and so are typed
+	c.typ("\x01r\x01x")
+	if code, errs := wait(); code != 0 || !strings.Contains(errs, "detached") {
+		t.Errorf("detached with %d: %q", code, errs)
 	}
 	c.clean()
 }

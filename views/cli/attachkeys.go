@@ -49,22 +49,30 @@ type ScrollBack struct {
 
 func (a *attacher) tell(note string) { a.note, a.noteAt = note, a.c.Now() }
 
+// inAttach reports whether attach has an action.
+func inAttach(a keymap.Action) bool { return slices.Contains(AttachKeys(), a) }
+
+// leavesAttach reports whether an action needs the terminal for a screen of its own.
+func leavesAttach(a keymap.Action) bool {
+	return a == keymap.ShellScrollback || a == keymap.ShellHelp || a == keymap.ShellDetach
+}
+
 // key runs the keys after the leader that keep the terminal.
 func (a *attacher) key(ctx context.Context, key rune) attach.Verdict {
-	switch key {
-	case 't':
+	switch act := a.keys.Actions[key]; act {
+	case keymap.ShellExtend:
 		a.expiry.Extend()
-	case 'n', 'p', 'c':
-		return a.other(ctx, key)
-	case 'r', 'R':
-		a.toggleRecording(ctx, key == 'R')
-	case ']':
+	case keymap.ShellNext, keymap.ShellPrev, keymap.ShellNew:
+		return a.other(ctx, act)
+	case keymap.ShellRecord, keymap.ShellRecordInput:
+		return a.toggleRecording(ctx, act == keymap.ShellRecordInput)
+	case keymap.ShellPaste:
 		a.paste()
-	case 'u':
+	case keymap.ShellUndo:
 		a.tell("a kill is undone where it was asked for: in the dashboard")
-	case 'z', 'A':
+	case keymap.ShellZoom, keymap.ShellRaw:
 		a.tell("it has the whole terminal already")
-	case ',', '|', 'o', 'l':
+	case keymap.ShellRename, keymap.ShellSplit, keymap.ShellFocus, keymap.ShellLinks:
 		a.tell(string(key) + " works in the dashboard only")
 	default:
 		return attach.Unknown
@@ -87,10 +95,10 @@ func (a *attacher) elsewhere(ctx context.Context, do func() func() *term.Session
 
 // other shows the shell that a key asks for: the next, the previous, or a new
 // one. One that was shown before is as it was left.
-func (a *attacher) other(ctx context.Context, key rune) attach.Verdict {
+func (a *attacher) other(ctx context.Context, act keymap.Action) attach.Verdict {
 	now, shown := a.at.proc.PID(), slices.Clone(a.shells)
 	a.elsewhere(ctx, func() func() *term.Session {
-		x, pid, err := a.find(ctx, key, now, shown)
+		x, pid, err := a.find(ctx, act, now, shown)
 		return func() *term.Session {
 			switch {
 			case err != nil:
@@ -114,15 +122,15 @@ func (a *attacher) other(ctx context.Context, key rune) attach.Verdict {
 
 // find starts or joins the shell that a key asks for; pid is its number where
 // it is one of those shown before. now is the one on the terminal.
-func (a *attacher) find(ctx context.Context, key rune, now int, shown []*attached) (x *attached, pid int, err error) {
+func (a *attacher) find(ctx context.Context, act keymap.Action, now int, shown []*attached) (x *attached, pid int, err error) {
 	own := a.found(ctx)
-	if key == 'c' || len(own) == 0 {
+	if act == keymap.ShellNew || len(own) == 0 {
 		x, err = a.start(ctx, nil, "")
 		return x, 0, err
 	}
 	at := slices.IndexFunc(own, func(s present.FoundShell) bool { return s.PID == now })
 	step := 1
-	if key == 'p' {
+	if act == keymap.ShellPrev {
 		step = -1
 	}
 	next := own[((at+step)%len(own)+len(own))%len(own)]
@@ -138,7 +146,7 @@ func (a *attacher) paste() {
 	lines := strings.Count(strings.ReplaceAll(a.clip, "\r", "\n"), "\n") + 1
 	switch {
 	case a.clip == "":
-		a.tell("nothing was copied yet; [ scrolls back and copies")
+		a.tell("nothing was copied yet; the scroll-back copies")
 	case len(a.clip) > pasteBytes || lines > pasteLines:
 		a.tell(fmt.Sprintf("not pasted: %s in %s; the dashboard asks before that much",
 			present.Plural(len(a.clip), "byte", "bytes"), present.Plural(lines, "line", "lines")))
@@ -161,8 +169,9 @@ func (a *attacher) scrollBack(ctx context.Context, help bool) error {
 	return err
 }
 
-// toggleRecording begins or ends a recording.
-func (a *attacher) toggleRecording(ctx context.Context, keys bool) {
+// toggleRecording begins or ends a recording. What is typed meanwhile waits: it
+// is to be recorded, and another key would take this one's answer for its own.
+func (a *attacher) toggleRecording(ctx context.Context, keys bool) attach.Verdict {
 	if a.tape.mark() != "" {
 		a.elsewhere(ctx, func() func() *term.Session {
 			path, err := a.tape.stop()
@@ -173,11 +182,11 @@ func (a *attacher) toggleRecording(ctx context.Context, keys bool) {
 				return nil
 			}
 		})
-		return
+		return attach.Wait
 	}
 	if a.c.Recordings == "" {
 		a.tell("there is no folder for recordings")
-		return
+		return attach.Used
 	}
 	path := filepath.Join(a.c.Recordings, record.Name(present.Label(a.sb)+"-"+a.at.name, a.c.Now()))
 	a.elsewhere(ctx, func() func() *term.Session {
@@ -189,6 +198,7 @@ func (a *attacher) toggleRecording(ctx context.Context, keys bool) {
 			return nil
 		}
 	})
+	return attach.Wait
 }
 
 // record begins a recording of what is shown.

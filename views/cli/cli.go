@@ -48,7 +48,8 @@ func Run(ctx context.Context, app *App, args []string) int {
 	}
 	c := &cli{App: app}
 	root := c.root()
-	root.SetArgs(args)
+	// Nil would mean this process's own arguments to the library.
+	root.SetArgs(append([]string{}, args...))
 	root.SetIn(app.In)
 	root.SetOut(app.Out)
 	root.SetErr(app.Err)

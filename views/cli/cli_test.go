@@ -19,6 +19,7 @@ import (
 
 	"abxdash/client"
 	"abxdash/client/fake"
+	"abxdash/keymap"
 	"abxdash/views/cli"
 	"abxdash/views/present"
 )
@@ -45,6 +46,8 @@ type bench struct {
 	keys       cli.KeyAdmin
 	store      cli.KeyStore
 	settings   cli.Settings
+	// keymap is the one of the configuration; nil is the default.
+	keymap *keymap.Map
 }
 
 func newBench(t *testing.T) *bench {
@@ -109,6 +112,9 @@ func (b *bench) app(out, errs io.Writer) *cli.App {
 		Checks:    func(context.Context, cli.Flags) []cli.Check { return nil },
 		Play:      b.play, Recordings: b.recordings,
 		Keys: b.keys, KeyStore: b.store, Settings: b.settings,
+	}
+	if b.keymap != nil {
+		app.Keymap = func() *keymap.Map { return b.keymap }
 	}
 	if b.local != nil {
 		app.Local = func(cli.Flags) (cli.Local, error) { return b.local, nil }

@@ -62,10 +62,11 @@ Code that raises an error gives exit code 1, with the traceback on standard erro
 // manages reports whether contexts are asked about instead of code being run.
 func (f codeFlags) manages() bool { return f.list || f.restart != "" || f.remove != "" }
 
+const opCode = "run code"
+
 func (c *cli) code(ctx context.Context, f codeFlags, args []string) error {
-	const op = "run code"
 	if !f.list {
-		if err := c.writable(op); err != nil {
+		if err := c.writable(opCode); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,7 @@ func (c *cli) code(ctx context.Context, f codeFlags, args []string) error {
 		return err
 	}
 	if f.timeout < 0 {
-		return client.Usagef(op, "--timeout must not be negative; 0 is no limit")
+		return client.Usagef(opCode, "--timeout must not be negative; 0 is no limit")
 	}
 	text, has, err := c.codeText(f, args[1:])
 	if err != nil {
@@ -112,47 +113,61 @@ func (c *cli) code(ctx context.Context, f codeFlags, args []string) error {
 
 // codeText is the code; has is false where none is needed and none was given.
 func (c *cli) codeText(f codeFlags, args []string) (text string, has bool, err error) {
-	const op = "run code"
 	switch {
 	case len(args) > 0 && (f.file != "" || f.manages()):
-		return "", false, client.Usagef(op, "the code is given once: as an argument, or by --file")
+		return "", false, client.Usagef(opCode, "the code is given once: as an argument, or by --file")
 	case f.manages():
 		return "", false, nil
 	case len(args) > 0:
-		return args[0], true, nil
+		return given(args[0])
 	case f.file != "" && f.file != "-":
-		info, err := os.Stat(f.file)
-		if err != nil {
-			return "", false, localError(op, err)
-		}
-		if !info.Mode().IsRegular() {
-			return "", false, client.Usagef(op, "%s is no file", present.Clean(f.file))
-		}
-		data, err := os.ReadFile(f.file)
-		if err != nil {
-			return "", false, localError(op, err)
-		}
-		return string(data), true, nil
+		return codeFile(f.file)
 	case f.create && f.file == "":
 		return "", false, nil
 	case f.file == "" && c.IsTerminal(c.In):
-		return "", false, noCode(op)
+		return "", false, noCode()
 	}
-	data, err := io.ReadAll(io.LimitReader(c.In, maxKept+1))
-	if err != nil {
-		return "", false, localError(op, err)
-	}
-	switch {
-	case len(data) > maxKept:
-		return "", false, client.Usagef(op, "the code is over %d MiB", maxKept>>20)
-	case strings.TrimSpace(string(data)) == "":
-		return "", false, noCode(op)
-	}
-	return string(data), true, nil
+	return readCode(c.In)
 }
 
-func noCode(op string) error {
-	e := client.Usagef(op, "there is no code")
+func codeFile(name string) (text string, has bool, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", false, localError(opCode, err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", false, client.Usagef(opCode, "%s is no file", present.Clean(name))
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return "", false, localError(opCode, err)
+	}
+	defer file.Close()
+	return readCode(file)
+}
+
+// readCode reads code of at most maxKept bytes.
+func readCode(r io.Reader) (text string, has bool, err error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxKept+1))
+	switch {
+	case err != nil:
+		return "", false, localError(opCode, err)
+	case len(data) > maxKept:
+		return "", false, client.Usagef(opCode, "the code is over %d MiB", maxKept>>20)
+	}
+	return given(string(data))
+}
+
+// given refuses code that is nothing but blanks.
+func given(text string) (string, bool, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", false, noCode()
+	}
+	return text, true, nil
+}
+
+func noCode() error {
+	e := client.Usagef(opCode, "there is no code")
 	e.Hint = "give it as an argument, with --file, or on standard input"
 	return e
 }

@@ -135,6 +135,23 @@ func entryOf(e client.Entry) entryJSON {
 	return out
 }
 
+// readDir lists a folder by name.
+func (c *cli) readDir(ctx context.Context, at place) ([]client.Entry, error) {
+	call, cancel := c.call(ctx)
+	defer cancel()
+	list, err := at.files.ReadDir(call, at.sb.ID, at.path)
+	slices.SortStableFunc(list, func(a, b client.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
+}
+
+func entriesOf(list []client.Entry) []entryJSON {
+	out := make([]entryJSON, 0, len(list))
+	for _, e := range list {
+		out = append(out, entryOf(e))
+	}
+	return out
+}
+
 func typeWord(e client.Entry) string {
 	switch {
 	case e.LinkTarget != "" || e.Type == client.FileSymlink:
@@ -154,19 +171,12 @@ func (c *cli) filesLs(ctx context.Context, args []string) error {
 		return err
 	}
 	defer done()
-	call, cancel := c.call(ctx)
-	defer cancel()
-	list, err := at[0].files.ReadDir(call, at[0].sb.ID, at[0].path)
+	list, err := c.readDir(ctx, at[0])
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(list, func(a, b client.Entry) int { return strings.Compare(a.Name, b.Name) })
 	if c.flags.JSON {
-		out := make([]entryJSON, 0, len(list))
-		for _, e := range list {
-			out = append(out, entryOf(e))
-		}
-		return c.printJSON(out)
+		return c.printJSON(entriesOf(list))
 	}
 	rows := make([][]string, 0, len(list))
 	for _, e := range list {
@@ -387,10 +397,14 @@ func (c *cli) filesRemove(ctx context.Context, args []string) error {
 		call, cancel := c.call(ctx)
 		err := p.files.Remove(call, p.sb.ID, p.path)
 		cancel()
-		if err != nil {
+		switch {
+		case client.CodeOf(err) == client.CodeFileNotFound && c.flags.Yes:
+			c.say("%s was not there", p.label())
+		case err != nil:
 			return err
+		default:
+			c.say("removed %s", p.label())
 		}
-		c.say("removed %s", p.label())
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"abxdash/client"
+	"abxdash/client/fake"
 )
 
 func TestFilesCommands(t *testing.T) {
@@ -54,6 +55,18 @@ func TestFilesCommands(t *testing.T) {
 		t.Errorf("%d %q", code, errs)
 	}
 	b.ok("files", "rm", "web:d", "--yes")
+	// Whether the provider tells that a path is not there or not.
+	b.ok("files", "rm", "web:d", "--yes")
+	missing := &client.Error{Op: "remove file", Code: client.CodeFileNotFound, Kind: client.ErrNotFound}
+	b.p.Script(fake.OpRemove, "", fake.Step{Err: missing})
+	if code, _, errs := b.run("files", "rm", "web:d", "--yes"); code != 0 || !strings.Contains(errs, "was not there") {
+		t.Errorf("%d %q", code, errs)
+	}
+	gone := &client.Error{Op: "remove file", Code: client.CodeNotFound, Kind: client.ErrNotFound}
+	b.p.Script(fake.OpRemove, "", fake.Step{Err: gone})
+	if code, _, _ := b.run("files", "rm", "web:d", "--yes"); code != 4 {
+		t.Errorf("of a sandbox that is gone: %d", code)
+	}
 	for _, c := range []struct {
 		args []string
 		code int

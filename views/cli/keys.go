@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"abxdash/client"
+	"abxdash/templates"
 	"abxdash/views/present"
 )
 
@@ -33,9 +34,6 @@ type KeyStore interface {
 	// ForgetKey reports whether there was one.
 	ForgetKey(provider string) (bool, error)
 }
-
-// expressID is the provider whose account keys are managed.
-const expressID = "alicloud-express"
 
 func (c *cli) keysCmd() *cobra.Command {
 	cmd := &cobra.Command{
@@ -92,7 +90,7 @@ goes before it.`,
 func (c *cli) account(op string) (KeyAdmin, error) {
 	name := c.flags.Provider
 	_, kind, named := strings.Cut(name, "@")
-	if c.Keys == nil || name != "" && name != expressID && (!named || kind != expressID) {
+	if c.Keys == nil || name != "" && name != templates.Express && (!named || kind != templates.Express) {
 		return nil, &client.Error{
 			Op: op, Provider: name, Code: client.CodeUnsupported, Kind: client.ErrUnsupported,
 			Message: "only the keys of an Express account can be managed from here", Hint: "make keys on the provider's own site; abxdash keys save keeps one",
@@ -247,7 +245,7 @@ func (c *cli) keyProvider(args []string) string {
 	case c.flags.Provider != "":
 		return c.flags.Provider
 	default:
-		return expressID
+		return templates.Express
 	}
 }
 

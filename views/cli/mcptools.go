@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -295,19 +294,12 @@ type mcpFiles struct {
 }
 
 func (m *mcpServer) listFiles(ctx context.Context, in mcpPath) (mcpFiles, error) {
-	out := mcpFiles{Files: []entryJSON{}}
 	sb, p, err := m.c.find(ctx, m.s, in.Sandbox)
 	if err != nil {
-		return out, err
+		return mcpFiles{}, err
 	}
-	call, cancel := m.c.call(ctx)
-	defer cancel()
-	list, err := p.Files().ReadDir(call, sb.ID, in.Path)
-	slices.SortStableFunc(list, func(a, b client.Entry) int { return strings.Compare(a.Name, b.Name) })
-	for _, e := range list {
-		out.Files = append(out.Files, entryOf(e))
-	}
-	return out, err
+	list, err := m.c.readDir(ctx, place{sb: sb, files: p.Files(), path: in.Path})
+	return mcpFiles{entriesOf(list)}, err
 }
 
 // mcpReadFile are the arguments of read_file.

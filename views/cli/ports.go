@@ -76,12 +76,7 @@ func (c *cli) ports(ctx context.Context, name string) error {
 
 // listening reads the kernel's tables inside, which needs no program but cat.
 func listening(ctx context.Context, p client.Provider, id client.ID) ([]portJSON, error) {
-	proc, err := p.Commands().Start(ctx, id, client.Command{Argv: []string{"cat", "/proc/net/tcp", "/proc/net/tcp6"}})
-	if err != nil {
-		return nil, err
-	}
-	defer proc.Close()
-	out, err := client.Collect(proc)
+	out, err := client.RunToEnd(ctx, p, id, client.Command{Argv: []string{"cat", "/proc/net/tcp", "/proc/net/tcp6"}})
 	if err != nil {
 		return nil, err
 	}

@@ -112,6 +112,10 @@ func TestProgramSignal(t *testing.T) {
 func TestCodeRefused(t *testing.T) {
 	b := newBench(t)
 	b.add(rows()[0])
+	empty, large := script(t, "empty.py", "\n\n"), script(t, "large.py", "")
+	if err := os.Truncate(large, 64<<20+1); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
@@ -121,6 +125,10 @@ func TestCodeRefused(t *testing.T) {
 		{[]string{"code", "web", "--timeout", "-1s", "1"}, 2, "negative"},
 		{[]string{"code", "web", "--file", "no-such-file"}, 4, "E4001"},
 		{[]string{"code", "web", "--file", "x", "1"}, 2, "once"},
+		{[]string{"code", "web", " \n"}, 2, "no code"},
+		{[]string{"code", "web", "--file", empty}, 2, "no code"},
+		{[]string{"code", "web", "--file", large}, 2, "over 64 MiB"},
+		{[]string{"code", "web", "--file", t.TempDir()}, 2, "no file"},
 		{[]string{"code", "web", "--contexts", "1"}, 2, "once"},
 		{[]string{"code", "web", "--language", "r", "--context", "c", "1"}, 1, "context"},
 		{[]string{"--read-only", "code", "web", "1"}, 1, "E9013"},

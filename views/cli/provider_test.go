@@ -242,9 +242,14 @@ func TestLsOverThree(t *testing.T) {
 		if partial {
 			args, want = append(args, "--partial-ok"), 0
 		}
-		began := time.Now()
-		rc := w.run(t, args...)
-		took := time.Since(began)
+		var rc int
+		took := time.Hour
+		// One of three, because a busy machine may stand still for a while.
+		for tries := 0; tries < 3 && took > 3*time.Second; tries++ {
+			began := time.Now()
+			rc = w.run(t, args...)
+			took = time.Since(began)
+		}
 		if rc != want {
 			t.Errorf("partial %v: exit %d; %s", partial, rc, w.err.String())
 		}

@@ -109,13 +109,16 @@ func (c *cli) getSetting(key string) error {
 	if err != nil {
 		return err
 	}
-	if c.flags.JSON {
-		return c.printJSON(settingJSON(s))
+	switch {
+	case c.flags.JSON:
+		err = c.printJSON(settingJSON(s))
+	case s.Set:
+		err = c.printSettingText(s.Value)
 	}
-	if !s.Set {
+	if err == nil && !s.Set {
 		return &exitError{code: ExitNotFound}
 	}
-	return c.printSettingText(s.Value)
+	return err
 }
 
 func (c *cli) printSettingText(text string) error {

@@ -164,8 +164,13 @@ func (c *cli) lintFirst(ctx context.Context, o deploy.Options) error {
 	if err != nil || r.OK {
 		return err
 	}
-	o.Last = deploy.StepLint
-	return c.deploy(ctx, o)
+	if !c.flags.JSON {
+		c.say("%-6s  %s", deploy.StepLint, r.Counts())
+	}
+	err = r.Problems.Err("check the template")
+	return c.deployed(deploy.Result{Lint: r, Steps: []deploy.Done{{
+		Step: deploy.StepLint, Err: client.OneLine(err.Error(), 300), Code: client.CodeOf(err),
+	}}}, err)
 }
 
 // deployOptions turns flags and settings into options.
@@ -316,6 +321,11 @@ func (c *cli) deploy(ctx context.Context, o deploy.Options) error {
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintf(c.Err, "abxdash: %s\n", interrupted(r))
 	}
+	return c.deployed(r, err)
+}
+
+// deployed tells how a deploy ended.
+func (c *cli) deployed(r deploy.Result, err error) error {
 	var lint bool
 	if n := len(r.Steps); n > 0 && r.Steps[n-1].Step == deploy.StepLint && !r.Steps[n-1].OK {
 		lint = true

@@ -224,9 +224,19 @@ func (d *dialog) summary() string {
 // foot is how many rows the lines below the form take.
 const foot = 4
 
+// below is how many rows are kept free of the form: only the keys while there
+// is nothing to be said, for in a low window every field counts.
+func (d *dialog) below() int {
+	if d.full && !d.busy && d.err == nil {
+		return 1
+	}
+	return foot
+}
+
 // Size implements ui.Overlay.
 func (d *dialog) Size(maxW, maxH int) (int, int) {
-	return min(maxW, 72), min(maxH, d.form.Height()+foot+2)
+	w := min(maxW, 72)
+	return w, min(maxH, d.form.Height(w-4)+foot+2)
 }
 
 // Draw implements ui.Overlay.
@@ -238,7 +248,7 @@ func (d *dialog) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		return nil
 	}
 	in = uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-2, in.Dy())
-	h := min(d.form.Height(), max(1, in.Dy()-foot))
+	h := min(d.form.Height(in.Dx()), max(1, in.Dy()-d.below()))
 	cur := d.form.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), h), t)
 	y := in.Min.Y + h
 	// lines wraps a text, and leaves rows for what follows it.
@@ -283,26 +293,20 @@ func wrap(text string, width, most int) []string {
 }
 
 func (d *dialog) drawKeys(scr uv.Screen, in uv.Rectangle) {
-	t, tr := d.env.Theme, d.env.Lang
-	key := func(c keymap.Context, a keymap.Action) string { return present.KeyIn(d.env.Keys, c, a) }
-	submit, next, leave := key(keymap.Form, keymap.FormSubmit), key(keymap.Form, keymap.FormNext), key(keymap.Form, keymap.NavBack)
-	hints := [][2]string{{submit, tr.T("create")}, {next, tr.T("all options")}, {leave, tr.T("cancel")}}
+	tr := d.env.Lang
+	key := func(c keymap.Context, a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: present.KeyIn(d.env.Keys, c, a), What: what}
+	}
+	hints := []draw.Hint{key(keymap.Form, keymap.FormSubmit, tr.T("create")), key(keymap.Form, keymap.FormNext, tr.T("all options")), key(keymap.Form, keymap.NavBack, tr.T("cancel"))}
 	switch {
 	case d.busy:
-		hints = [][2]string{{leave, tr.T("close, it goes on")}}
+		hints = []draw.Hint{key(keymap.Form, keymap.NavBack, tr.T("close, it goes on"))}
 	case d.full:
-		hints[1][1] = tr.T("next field")
+		hints[1].What = tr.T("next field")
 		if f := d.form.Focused(); f == fieldEnv || f == fieldMetadata {
 			// There, enter is part of the text.
-			hints[0][0] = key(keymap.Create, keymap.FormSubmit)
+			hints[0] = key(keymap.Create, keymap.FormSubmit, tr.T("create"))
 		}
 	}
-	x, y := in.Min.X+2, in.Max.Y-1
-	for _, h := range hints {
-		if x+draw.Width(h[0]+" "+h[1]) > in.Max.X {
-			break // half a hint is none
-		}
-		x += draw.Text(scr, x, y, in.Max.X-x, h[0], t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1], t.Keys.Help) + 3
-	}
+	draw.Hints(scr, uv.Rect(in.Min.X+2, in.Min.Y, in.Dx()-2, in.Dy()), d.env.Theme, hints...)
 }

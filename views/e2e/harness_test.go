@@ -64,7 +64,7 @@ func run(m *testing.M) int {
 
 // user is who runs the program, with a home of its own, mode 0700.
 type user struct {
-	t    *testing.T
+	t    testing.TB
 	uid  int
 	home string
 	// exe is the program, and extra is added to its environment.
@@ -83,7 +83,7 @@ func users(t *testing.T, f func(t *testing.T, u *user)) {
 	}
 }
 
-func newUser(t *testing.T, uid int) *user {
+func newUser(t testing.TB, uid int) *user {
 	t.Helper()
 	home, err := os.MkdirTemp("", "abxdash-home-")
 	if err != nil {
@@ -210,14 +210,15 @@ func (u *user) logs() string {
 
 // program is the dashboard in a terminal.
 type program struct {
-	t    *testing.T
+	t    testing.TB
 	user *user
 	cmd  *exec.Cmd
 	pty  *os.File
 	term *term.Terminal
 	read chan struct{} // closed when everything was read
-	// alts counts how often the alternate screen was entered.
-	alts  atomic.Int64
+	// alts counts how often the alternate screen was entered, written all bytes.
+	alts, written atomic.Int64
+
 	ended chan error
 	start *unix.Termios
 }
@@ -257,6 +258,7 @@ func (u *user) open(cols, rows uint16, args ...string) *program {
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := master.Read(buf)
+			p.written.Add(int64(n))
 			p.alts.Add(int64(bytes.Count(buf[:n], []byte("\x1b[?1049h"))))
 			_, _ = p.term.Write(buf[:n])
 			if err != nil {
@@ -344,12 +346,12 @@ func (p *program) clean() {
 	}
 }
 
-func wait(t *testing.T, what string, cond func() bool) {
+func wait(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	waitWith(t, what, cond, func() string { return "" })
 }
 
-func waitWith(t *testing.T, what string, cond func() bool, state func() string) {
+func waitWith(t testing.TB, what string, cond func() bool, state func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"abxdash/ui/term"
 )
 
-// Measures of a picture in its own units, and the colours of a terminal that
-// has not been told others.
+// Measures of a picture in its own units. A cell is as wide as a character of
+// DejaVu Sans Mono in that size: what draws the picture may know no textLength.
 const (
-	cellW, cellH, baseline = 8.4, 16.3, 13.0
+	cellW, cellH, baseline = 8.428, 16.3, 13.0
 	fontSize               = 14
 )
 
@@ -30,7 +30,7 @@ func picture(t *term.Terminal, g ground) []byte {
 	var out strings.Builder
 	t.View(func(v term.View) {
 		w, h := float64(v.Cols())*cellW, float64(v.Rows())*cellH
-		fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.1f %.1f" font-family="'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace" font-size="%d">`+"\n", w, h, fontSize)
+		fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.1f %.1f" font-family="'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace" font-size="%d" shape-rendering="crispEdges">`+"\n", w, h, fontSize)
 		fmt.Fprintf(&out, `<rect width="%.1f" height="%.1f" fill="%s"/>`+"\n", w, h, g.back)
 		for y := range v.Rows() {
 			drawRow(&out, v, y, g)
@@ -77,12 +77,37 @@ func drawRun(out *strings.Builder, text string, x, n, y int, st term.Style, g gr
 	if bg != "" {
 		fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, left, top, width+0.3, cellH, bg)
 	}
+	if drawBlocks(out, text, left, top, fg) {
+		return
+	}
 	if strings.TrimSpace(text) != "" {
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve" fill="%s"%s>`, left, top+baseline, width, fg, attributes(st))
 		_ = xml.EscapeText(out, []byte(text)) // a strings.Builder does not fail
 		out.WriteString("</text>")
 	}
 	out.WriteByte('\n')
+}
+
+// drawBlocks draws block elements as what they are: fonts leave seams between
+// them. It reports whether the text was one of them, repeated.
+func drawBlocks(out *strings.Builder, text string, left, top float64, fill string) bool {
+	runes := []rune(text)
+	if len(runes) == 0 || strings.Trim(text, string(runes[0])) != "" {
+		return false
+	}
+	width := float64(len(runes)) * cellW
+	var from, height float64 // as parts of a cell
+	switch r := runes[0]; {
+	case r == '▀':
+		height = 0.5
+	case r >= '▁' && r <= '█': // in eighths from below
+		height = float64(r-'▁'+1) / 8
+		from = 1 - height
+	default:
+		return false
+	}
+	fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", left, top+from*cellH, width+0.3, height*cellH, fill)
+	return true
 }
 
 func attributes(st term.Style) string {

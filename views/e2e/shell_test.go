@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,76 +32,12 @@ func (p *program) rss() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// poll waits like until, but looks often: for what is measured.
-func (p *program) poll(what string, cond func() bool) time.Duration {
-	p.t.Helper()
-	start := time.Now()
-	for !cond() {
-		if time.Since(start) > patience {
-			p.t.Fatalf("waited in vain for %s; the screen shows:\n%s", what, p.screen())
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return time.Since(start)
-}
-
-// delays are what keys took to the screen, sorted.
-type delays []time.Duration
-
-// at is a quantile, such as 0.5 for the median.
-func (d delays) at(q float64) time.Duration { return d[min(int(q*float64(len(d))), len(d)-1)] }
-
-func (d delays) String() string {
-	ms := func(q float64) float64 { return float64(d.at(q)) / float64(time.Millisecond) }
-	return fmt.Sprintf("%d keys, p50 %.1f ms, p90 %.1f ms, p99 %.1f ms, slowest %.1f ms", len(d), ms(0.5), ms(0.9), ms(0.99), ms(1))
-}
-
-// typing types at an empty prompt and measures each key until it is on the screen.
-func typing(p *program) delays {
-	p.t.Helper()
-	const keys = 100
-	out := make(delays, 0, keys)
-	for i := range keys {
-		want := "$ " + strings.Repeat("x", i+1)
-		p.typ("x")
-		out = append(out, p.poll("a typed character", func() bool { return p.shows(want) }))
-	}
-	slices.Sort(out)
-	return out
-}
-
 // A shell that floods: 200 MB of output in a tab. The dashboard answers keys,
 // typing in another tab is quick, ctrl-c arrives, memory stays bounded.
 func TestE2EFlood(t *testing.T) {
-	u := newUser(t, os.Getuid())
-	u.must("create", "--name", "flood")
-	big := filepath.Join(u.home, "big.txt")
-	line := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456\n"), 1<<10)
-	f, err := os.Create(big)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 200_000_000/len(line) + 1 {
-		if _, err := f.Write(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	u.must("cp", big, u.list()[0].ID+":big.txt")
-	if err := os.Remove(big); err != nil {
-		t.Fatal(err)
-	}
-	p := u.open(120, 40)
-	p.untilShows("flood")
-	p.typ("s")
-	p.untilShows("user@sandbox:~$")
-	p.typ("stty -echoctl; clear; echo ready\r")
-	p.untilShows("ready")
-	p.typ("clear\r")
-	p.until("an empty screen", func() bool { return strings.Count(p.screen(), "$") == 1 })
-	quiet := typing(p)
+	p := flooder(t)
+	control := newEcho(t)
+	quiet := typing(p, control)
 	t.Logf("typing into a quiet dashboard: %v", quiet)
 	p.typ("\x15")
 	start := time.Now()
@@ -110,22 +45,10 @@ func TestE2EFlood(t *testing.T) {
 	p.untilShows("whole-2")
 	took := time.Since(start)
 	t.Logf("cat of 200 MB: %.1f s, %.0f MB/s, resident memory %d MB", took.Seconds(), 200/took.Seconds(), p.rss()>>20)
-	p.typ("while :; do cat big.txt; done\r")
-	p.untilShows("0123456789abcdefghijklmnopqrstuvwxyz")
-	p.typ("\x1dc")
-	p.untilShows("1 [2]")
-	p.untilShows("user@sandbox:~$")
-	p.typ("clear\r")
-	p.until("an empty screen", func() bool { return strings.Count(p.screen(), "$") == 1 })
-	beside := typing(p)
+	floodBeside(p)
+	beside := typing(p, control)
 	t.Logf("typing while another tab floods: %v", beside)
-	// The slowest single keys are reported only: on a busy machine they say more
-	// about its other work.
-	for _, q := range []float64{0.5, 0.9} {
-		if limit := 2*quiet.at(q) + 30*time.Millisecond; beside.at(q) > limit {
-			t.Errorf("%.0f %% of the typed characters take up to %v to the screen, %v without the flood", 100*q, beside.at(q), quiet.at(q))
-		}
-	}
+	beside.hold(t, quiet)
 	p.typ("\x03\x1dn")
 	p.untilShows("[1] 2")
 	p.untilShows("0123456789abcdefghijklmnopqrstuvwxyz")
@@ -146,8 +69,8 @@ func TestE2EFlood(t *testing.T) {
 		p.until("the flood again", func() bool { return strings.Count(p.screen(), "0123456789abcdefghijklmnopqrstuvwxyz") > 20 })
 	}
 	t.Logf("ctrl-c to the prompt on the screen: slowest of 5 %v; resident memory %d MB", worst.Round(time.Millisecond), p.rss()>>20)
-	if limit := 200*time.Millisecond*slack + 2*quiet.at(1); worst > limit {
-		t.Errorf("ctrl-c takes %v; a key without the flood up to %v", worst, quiet.at(1))
+	if limit := 200*time.Millisecond*slack + 2*quiet.keys.at(1); worst > limit {
+		t.Errorf("ctrl-c takes %v; a key without the flood up to %v", worst, quiet.keys.at(1))
 	}
 	if m := p.rss(); m > 300<<20 {
 		t.Errorf("resident memory is %d MB", m>>20)
@@ -200,16 +123,18 @@ func TestE2ERawAttach(t *testing.T) {
 	p.untilTitle("ctrl+] … d detach")
 	p.typ("t")
 	p.untilTitle("→")
-	// What is typed behind the key goes to the new shell.
-	p.typ("\x1dcecho in-two-$((1+1))\r")
+	// What is typed behind two keys goes to the shell that the second one opens.
+	p.typ("\x1dr\x1dcecho in-two-$((1+1))\r")
 	p.untilTitle("[2]")
 	p.untilShows("in-two-2")
-	p.typ("\x1dr")
+	p.typ("\x1dp")
 	p.untilTitle("● rec")
 	p.typ("\x1dr")
 	p.untilTitle("recorded ")
 	p.typ("\x1d]")
 	p.untilTitle("nothing was copied yet")
+	p.typ("\x1dn")
+	p.untilTitle("[2]")
 	p.typ("\x1dn")
 	p.untilTitle("[1]")
 	p.untilShows("30 100")

@@ -3,8 +3,6 @@ package exec
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -312,46 +310,23 @@ func (s *Screen) save() tea.Cmd {
 		return nil
 	}
 	dir, tr := s.opts.Dir, s.env.Lang
-	var base string
-	var write func(io.Writer) (int64, error)
 	if s.merged {
-		text := s.opts.Manager.merged.ring.String()
-		base = "abxdash-merged"
-		write = func(w io.Writer) (int64, error) {
-			_, err := io.WriteString(w, text)
-			return 0, err
-		}
-	} else {
-		base = fmt.Sprintf("abxdash-%s-%d", s.sb.ID, s.shown.n)
-		write = s.shown.spill.copyTo
+		return present.SaveLog(tr, dir, "abxdash-merged.log", s.opts.Manager.merged.ring.String())
 	}
+	name, write := fmt.Sprintf("abxdash-%s-%d.log", s.sb.ID, s.shown.n), s.shown.spill.copyTo
 	return func() tea.Msg {
-		for i := range 1000 {
-			name := base + ".log"
-			if i > 0 {
-				name = fmt.Sprintf("%s-%d.log", base, i)
-			}
-			path := filepath.Join(dir, filepath.Base(name))
-			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-			if os.IsExist(err) {
-				continue
-			}
-			var lost int64
-			if err == nil {
-				lost, err = write(f)
-				if cerr := f.Close(); err == nil {
-					err = cerr
-				}
-			}
-			if err != nil {
-				return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: %s", present.Clean(err.Error()))}
-			}
-			if lost > 0 {
-				return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("saved %s without the last %s: more than is kept", present.Clean(path), present.Size(lost))}
-			}
-			return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
+		var lost int64
+		path, err := present.SaveNew(dir, name, func(w io.Writer) (err error) {
+			lost, err = write(w)
+			return err
+		})
+		switch {
+		case err != nil:
+			return present.SaveFailed(tr, err)
+		case lost > 0:
+			return ui.ToastMsg{Level: ui.ToastWarn, Text: tr.T("saved %s without the last %s: more than is kept", present.Clean(path), present.Size(lost))}
 		}
-		return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: too many files of that name")}
+		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	tea "charm.land/bubbletea/v2"
@@ -123,13 +122,11 @@ func (s *Screen) runEditor(e *editing) tea.Cmd {
 	if s.opts.RunEditor != nil {
 		return s.opts.RunEditor(e.local, func(err error) tea.Msg { return editorLeft(e, err) })
 	}
-	argv, err := client.CommandLine(s.opts.Editor)
-	if err != nil || argv[0] == "sh" {
+	cmd, err := present.EditorCommand(s.env.Ctx, s.env.Lang, s.opts.Editor, e.local)
+	if err != nil {
 		_ = os.RemoveAll(e.dir)
-		return ui.Toast(ui.ToastError, s.env.Lang.T("set $VISUAL or $EDITOR to the name of an editor, with options if it needs any"))
+		return ui.Toast(ui.ToastError, err.Error())
 	}
-	argv = append(argv, e.local)
-	cmd := exec.CommandContext(s.env.Ctx, argv[0], argv[1:]...)
 	return tea.ExecProcess(cmd, func(err error) tea.Msg { return editorLeft(e, err) })
 }
 

@@ -171,13 +171,11 @@ func (b *tasks) row(scr uv.Screen, area uv.Rectangle, tr *transfer, here bool) {
 }
 
 func (b *tasks) hints(scr uv.Screen, row uv.Rectangle) {
-	t := b.env.Theme
-	x := row.Min.X
+	var hints []draw.Hint
 	for _, bd := range b.env.Keys.Bindings([]keymap.Context{keymap.Tasks}) {
-		if bd.Short == "" || b.Disabled(bd.Action) != "" {
-			continue
+		if bd.Short != "" && b.Disabled(bd.Action) == "" {
+			hints = append(hints, draw.Hint{Key: keymap.Label(bd.Keys[0]), What: bd.Short})
 		}
-		x += draw.Text(scr, x, row.Min.Y, row.Max.X-x, keymap.Label(bd.Keys[0]), t.Keys.Key)
-		x += draw.Text(scr, x, row.Min.Y, row.Max.X-x, " "+bd.Short+"   ", t.Keys.Help)
 	}
+	draw.Hints(scr, row, b.env.Theme, hints...)
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -205,19 +203,8 @@ func (s *Screen) act(a keymap.Action) tea.Cmd {
 
 // save writes the lines held, made safe, to a new file and says where.
 func (s *Screen) save() tea.Cmd {
-	path := filepath.Join(s.opts.Dir, filepath.Base(fmt.Sprintf("abxdash-%s-%s.log", s.sb.ID, s.env.Now().UTC().Format("20060102T150405"))))
-	text, tr := s.pane.Text(), s.env.Lang
-	return func() tea.Msg {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			_, err = f.WriteString(text)
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save: %s", present.CleanMax(err.Error(), 200))}
-		}
-		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
-	}
+	name := fmt.Sprintf("abxdash-%s-%s.log", s.sb.ID, s.env.Now().UTC().Format("20060102T150405"))
+	return present.SaveLog(s.env.Lang, s.opts.Dir, name, s.pane.Text())
 }
 
 // Draw implements ui.Screen.

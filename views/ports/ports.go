@@ -55,6 +55,8 @@ type row struct {
 	Listener
 	// url is "" where the provider gives none; to is the local end of a forward.
 	url, to string
+	// hint stands for an address that a forward would give.
+	hint string
 }
 
 // scannedMsg is the answer to one look.
@@ -94,7 +96,7 @@ func newList(tr *lang.Catalog) *table.Table[row] {
 			},
 			{
 				Key: "url", Title: tr.T("ADDRESS"), Min: 10, Weight: 4, ElideMiddle: true, Priority: 1,
-				Cell: func(r row, _ int) []table.Span { return text(r.url) },
+				Cell: func(r row, _ int) []table.Span { return text(cmp.Or(r.url, r.hint)) },
 			},
 		},
 		Empty: tr.T("Nothing listens in this sandbox."),
@@ -267,6 +269,9 @@ func (s *Screen) fill() {
 			if r.url == "" {
 				r.url = "http://" + f.addr
 			}
+		}
+		if r.url == "" && whyNot(s.opts.Provider, s.env.Lang) == "" {
+			r.hint = s.env.Lang.T("%s forwards it here", s.env.Keys.Hint(keymap.PortForward))
 		}
 		rows = append(rows, r)
 	}

@@ -6,14 +6,8 @@ import (
 	"abxdash/client"
 )
 
-// ShellQuote writes an argument so that a POSIX shell reads it back as it is.
-func ShellQuote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+%"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+// ShellQuote is [client.ShellQuote].
+func ShellQuote(s string) string { return client.ShellQuote(s) }
 
 // CommandLine is the abxdash command of a verb on some sandboxes. Sandboxes are
 // named by provider and id, which stays right when names change.

@@ -48,20 +48,17 @@ const (
 	HealthBad
 )
 
-// late is when an answer that has not come is said to be late.
-const late = 4 * time.Second
+// Late is when an answer that has not come is said to be late.
+const Late = 4 * time.Second
 
-// Word says how the provider is in a word or two of English.
-func (h ProviderHealth) Word(now time.Time) (string, Health) { return h.WordIn(nil, now) }
-
-// WordIn is Word in a language.
+// WordIn says how the provider is in a word or two of a language; nil is English.
 func (h ProviderHealth) WordIn(l *lang.Catalog, now time.Time) (string, Health) {
 	switch {
 	case now.Before(h.PausedUntil):
 		return "429, " + Duration(h.PausedUntil.Sub(now)+time.Second-1), HealthWarn
 	case h.Err != nil:
 		return h.failure(l), HealthBad
-	case !h.AskedAt.IsZero() && now.Sub(h.AskedAt) > late:
+	case !h.AskedAt.IsZero() && now.Sub(h.AskedAt) > Late:
 		return l.T("silent for %s", Duration(now.Sub(h.AskedAt))), HealthWarn
 	case !h.AskedAt.IsZero():
 		return l.T("refreshing"), HealthIdle
@@ -84,10 +81,7 @@ func (h ProviderHealth) failure(l *lang.Catalog) string {
 	}
 }
 
-// Seen says when the provider answered last, "never" if it has not.
-func (h ProviderHealth) Seen(now time.Time) string { return h.SeenIn(nil, now) }
-
-// SeenIn is Seen in a language.
+// SeenIn says when the provider answered last, "never" if it has not.
 func (h ProviderHealth) SeenIn(l *lang.Catalog, now time.Time) string {
 	if h.LastOK.IsZero() {
 		return l.T("never")

@@ -26,12 +26,12 @@ func TestProviderHealthWords(t *testing.T) {
 		"offline":          with(func(h *ProviderHealth) { h.Err = &client.Error{Code: client.CodeConnect} }),
 		"failing E9005":    with(func(h *ProviderHealth) { h.Err = &client.Error{Code: client.CodeServer} }),
 	} {
-		if got, _ := h.Word(now); got != want {
+		if got, _ := h.WordIn(nil, now); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if ok.Seen(now) != "3s ago" || (ProviderHealth{}).Seen(now) != "never" {
-		t.Errorf("seen %q", ok.Seen(now))
+	if ok.SeenIn(nil, now) != "3s ago" || (ProviderHealth{}).SeenIn(nil, now) != "never" {
+		t.Errorf("seen %q", ok.SeenIn(nil, now))
 	}
 }
 

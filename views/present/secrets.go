@@ -26,16 +26,7 @@ var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|passphrase|pass
 func EnvSecrets(ctx context.Context, p client.Provider, id client.ID) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, secretsTime)
 	defer cancel()
-	proc, err := p.Commands().Start(ctx, id, client.Command{
-		Argv: []string{"/bin/sh", "-c", "env -0 2>/dev/null || env"}, Timeout: secretsTime,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer proc.Close()
-	stop := context.AfterFunc(ctx, func() { _ = proc.Close() })
-	defer stop()
-	out, err := client.Collect(proc)
+	out, err := client.RunToEnd(ctx, p, id, client.Command{Argv: []string{"/bin/sh", "-c", "env -0 2>/dev/null || env"}, Timeout: secretsTime})
 	if err != nil {
 		return nil, err
 	}

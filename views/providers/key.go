@@ -227,7 +227,7 @@ func (k *keyBox) wrapped(width int) []string {
 // Size implements ui.Overlay.
 func (k *keyBox) Size(maxW, maxH int) (w, h int) {
 	w = min(maxW, 72)
-	return w, min(maxH, k.form.Height()+len(k.wrapped(w-4))+5)
+	return w, min(maxH, k.form.Height(w-4)+len(k.wrapped(w-4))+5)
 }
 
 // Draw implements ui.Overlay.
@@ -241,7 +241,7 @@ func (k *keyBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	in = uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-2, in.Dy())
 	y := in.Min.Y
 	lines := k.wrapped(in.Dx())
-	if len(lines)+k.form.Height()+2 > in.Dy() {
+	if len(lines)+k.form.Height(in.Dx())+2 > in.Dy() {
 		lines = k.lines() // the form comes first
 	}
 	for _, l := range lines {
@@ -250,7 +250,7 @@ func (k *keyBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 			y++
 		}
 	}
-	h := max(0, min(k.form.Height(), in.Max.Y-y-2))
+	h := max(0, min(k.form.Height(in.Dx()), in.Max.Y-y-2))
 	cur := k.form.Draw(scr, uv.Rect(in.Min.X, y, in.Dx(), h), t)
 	if k.note != "" && y+h < in.Max.Y {
 		st := t.Text.Info
@@ -267,18 +267,12 @@ func (k *keyBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 }
 
 func (k *keyBox) drawKeys(scr uv.Screen, in uv.Rectangle) {
-	t, tr, x, y := k.env.Theme, k.env.Lang, in.Min.X, in.Max.Y-1
-	for _, h := range []struct {
-		a    keymap.Action
-		text string
-	}{{keymap.FormSubmit, tr.T("test it")}, {keymap.FormNext, tr.T("next field")}, {keymap.NavBack, tr.T("cancel")}} {
-		key := present.KeyIn(k.env.Keys, keymap.Form, h.a)
-		if x+draw.Width(key+" "+h.text) > in.Max.X {
-			break // half a hint is none
-		}
-		x += draw.Text(scr, x, y, in.Max.X-x, key, t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h.text, t.Keys.Help) + 3
+	tr := k.env.Lang
+	key := func(a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: present.KeyIn(k.env.Keys, keymap.Form, a), What: what}
 	}
+	draw.Hints(scr, in, k.env.Theme,
+		key(keymap.FormSubmit, tr.T("test it")), key(keymap.FormNext, tr.T("next field")), key(keymap.NavBack, tr.T("cancel")))
 }
 
 var (

@@ -314,7 +314,7 @@ func (s *Screen) Signature() uint64 {
 		r, ok := s.table.Row(i)
 		if ok {
 			word, _ := s.state(r)
-			fmt.Fprint(h, r.Name, word, r.health.Seen(now), r.health.Sandboxes)
+			fmt.Fprint(h, r.Name, word, r.health.SeenIn(nil, now), r.health.Sandboxes)
 		}
 	}
 	return h.Sum64()

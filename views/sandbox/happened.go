@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (o *overview) running() []fact {
 		return append(out, fact{value: present.ErrorLine(o.procs.err), style: t.Text.Dim})
 	}
 	for _, p := range o.procs.list {
-		line := commandLine(p.Argv)
+		line := o.commandLine(p.Argv)
 		if p.Tag != "" {
 			line += "  [" + present.CleanMax(p.Tag, 30) + "]"
 		}
@@ -105,8 +106,12 @@ func (o *overview) running() []fact {
 	return out
 }
 
-// commandLine words an argument vector; what only wraps a shell line is left out.
-func commandLine(argv []string) string {
+// commandLine words an argument vector; what only wraps a shell line is left
+// out, and the script that starts a shell goes by its name.
+func (o *overview) commandLine(argv []string) string {
+	if slices.Equal(argv, client.InteractiveShell(client.Size{}).Argv) {
+		return o.env.Lang.T("a shell")
+	}
 	if n := len(argv); n == 5 && argv[1] == "-c" && argv[3] == "sh" {
 		return "$ " + present.CleanMax(argv[4], 200)
 	}

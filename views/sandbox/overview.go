@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"abxdash/client"
 	"abxdash/keymap"
@@ -112,6 +113,8 @@ type fact struct {
 	name, value string
 	style       uv.Style
 	heading     bool
+	// sentence is set where the value is to be read to its end: it is wrapped.
+	sentence bool
 }
 
 // facts words everything known about the sandbox; clean.
@@ -127,7 +130,7 @@ func (o *overview) facts() []fact {
 		{name: tr.T("isolation"), value: orDash(present.Clean(string(s.Isolation))), style: n},
 	}
 	if note := isolationNote(s.Isolation, tr); note != "" {
-		out = append(out, fact{value: note, style: t.Text.Dim})
+		out = append(out, fact{value: note, style: t.Text.Dim, sentence: true})
 	}
 	out = append(out,
 		fact{name: tr.T("started"), value: stamp(s.StartedAt) + "  (" + tr.T("%s ago", present.Age(s.StartedAt, now)) + ")", style: n},
@@ -155,13 +158,13 @@ func (o *overview) capabilities() []fact {
 	}
 	tr := o.env.Lang
 	can, cannot := present.BadgeWords(o.opts.Provider.Capabilities(), tr)
-	out := []fact{{name: tr.T("can"), value: orDash(strings.Join(can, ", ")), style: o.env.Theme.Text.Normal}}
+	out := []fact{{name: tr.T("can"), value: orDash(strings.Join(can, ", ")), style: o.env.Theme.Text.Normal, sentence: true}}
 	for i, text := range cannot {
 		name := ""
 		if i == 0 {
 			name = tr.T("cannot")
 		}
-		out = append(out, fact{name: name, value: text, style: o.env.Theme.Text.Dim})
+		out = append(out, fact{name: name, value: text, style: o.env.Theme.Text.Dim, sentence: true})
 	}
 	return out
 }
@@ -178,12 +181,13 @@ func (o *overview) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	t := o.env.Theme
 	in := draw.Box(scr, area, t, o.Title(), t.Border.Normal, t.Border.Title)
 	facts := o.facts()
-	o.lines, o.shown = len(facts), in.Dy()
-	o.scroll(0)
 	nameW := 12
 	for _, f := range facts {
 		nameW = max(nameW, min(draw.Width(f.name)+2, in.Dx()*2/5))
 	}
+	facts = wrapped(facts, in.Dx()-nameW-2)
+	o.lines, o.shown = len(facts), in.Dy()
+	o.scroll(0)
 	for row := range in.Dy() {
 		i := o.top + row
 		if i >= len(facts) {
@@ -199,6 +203,25 @@ func (o *overview) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 	}
 	o.drawMore(scr, area)
 	return nil
+}
+
+// wrapped breaks the sentences among the facts into lines of a width.
+func wrapped(facts []fact, width int) []fact {
+	out := make([]fact, 0, len(facts))
+	for _, f := range facts {
+		if !f.sentence || width < 1 {
+			out = append(out, f)
+			continue
+		}
+		for i, l := range strings.Split(ansi.Wrap(f.value, width, ""), "\n") {
+			line := fact{value: l, style: f.style}
+			if i == 0 {
+				line.name = f.name
+			}
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // drawMore says on the lower border that there is more below.

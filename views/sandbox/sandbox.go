@@ -191,10 +191,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 
 // lacks says why the provider does not offer c, "" if it does.
 func (s *Screen) lacks(c client.Capability) string {
-	if err := s.opts.Provider.Capabilities().Missing(s.opts.Provider.Name(), c); err != nil {
-		return present.ErrorLine(err)
-	}
-	return ""
+	return present.Lacks(s.opts.Provider, c, s.env.Lang)
 }
 
 func (s *Screen) missing(t Tab) string {

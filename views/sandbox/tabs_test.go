@@ -157,6 +157,7 @@ func TestPortsListWhoListensAndForward(t *testing.T) {
 	w.UntilShows("8080")
 	w.UntilShows("5432")
 	w.UntilShows("127.0.0.1")
+	w.UntilShows("F forwards it here")
 	if w.Shows("39321") {
 		t.Error("a connection is listed as a listener")
 	}
@@ -394,7 +395,7 @@ func TestMetricsAndLogsSayWhyTheyAreMissing(t *testing.T) {
 	w.Keys("6")
 	w.UntilShows("uses nothing that could be measured")
 	w.Keys("7")
-	w.UntilShows("does not offer sandbox.logs")
+	w.UntilShows("no logs with")
 }
 
 func TestLogsFollow(t *testing.T) {

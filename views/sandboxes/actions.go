@@ -303,10 +303,7 @@ func (s *Screen) Disabled(a keymap.Action) string {
 	if need == "" || p == nil {
 		return ""
 	}
-	if err := p.Capabilities().Missing(p.Name(), need); err != nil {
-		return present.ErrorLine(err)
-	}
-	return ""
+	return present.Lacks(p, need, s.env.Lang)
 }
 
 // needs tells which actions mean a sandbox, and the capability they take, if any.

@@ -210,7 +210,7 @@ func TestCapabilitiesGreyWithAReason(t *testing.T) {
 	p.Add(box("a", "", 1))
 	s := start(t, clock, Options{}, p)
 	s.Press("s")
-	if len(s.Opened) != 0 || !strings.Contains(s.LastToast(), "no terminals here (E8004)") {
+	if len(s.Opened) != 0 || !strings.Contains(s.LastToast(), "no terminal: no terminals here") {
 		t.Errorf("opened %v, toast %q", s.Opened, s.LastToast())
 	}
 	s.Press("!")

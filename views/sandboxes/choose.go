@@ -158,14 +158,13 @@ func (b *columnsBox) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		draw.Text(scr, row.Min.X+3, row.Min.Y, 12, b.env.Lang.Word(r.title), st)
 		draw.Text(scr, row.Min.X+16, row.Min.Y, row.Dx()-17, b.env.Lang.Word(r.help), st)
 	}
-	x, y, tr := in.Min.X+1, in.Max.Y-1, b.env.Lang
-	for _, h := range []struct {
-		a    keymap.Action
-		text string
-	}{{keymap.ColumnToggle, tr.T("show/hide")}, {keymap.ColumnUp, tr.T("left")}, {keymap.ColumnDown, tr.T("right")}, {keymap.ColumnReset, tr.T("usual")}, {keymap.MenuChoose, tr.T("take")}, {keymap.NavBack, tr.T("back")}} {
-		x += draw.Text(scr, x, y, in.Max.X-x, present.KeyIn(b.env.Keys, keymap.Columns, h.a), t.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h.text+"  ", t.Keys.Help)
+	tr := b.env.Lang
+	key := func(a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: present.KeyIn(b.env.Keys, keymap.Columns, a), What: what}
 	}
+	draw.Hints(scr, uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-1, in.Dy()), t,
+		key(keymap.ColumnToggle, tr.T("show/hide")), key(keymap.ColumnUp, tr.T("left")), key(keymap.ColumnDown, tr.T("right")),
+		key(keymap.ColumnReset, tr.T("usual")), key(keymap.MenuChoose, tr.T("take")), key(keymap.NavBack, tr.T("back")))
 	return nil
 }
 

@@ -49,7 +49,7 @@ func columnInfo() []columnChoice {
 		{key: "owner", title: lang.Mark("OWNER"), help: lang.Mark("who made it")},
 		{key: "id", title: lang.Mark("ID"), help: lang.Mark("the id, beside a name")},
 		{key: "stray", title: lang.Mark("STRAY"), help: lang.Mark("why it looks forgotten")},
-		{key: "caps", title: lang.Mark("CAPS"), help: lang.Mark("what can be done there, a letter each; @ says it in words")},
+		{key: "caps", title: lang.Mark("CAPS"), help: lang.Mark("what it can do, a letter each; @ says it in words")},
 	}
 }
 
@@ -319,6 +319,9 @@ func (s *Screen) stateCell(e *entry, width int) []table.Span {
 	word = s.env.Lang.Word(word)
 	if idle := e.idleFor(s.at(e)); idle >= idleShown {
 		st, word = t.State("idle"), s.env.Lang.T("idle %s", present.Duration(idle))
+		if ansi.StringWidth(st.Symbol+" "+word) > width {
+			word = s.env.Lang.T("idle") // half a time would be a wrong one; the preview has it
+		}
 	}
 	out := s.span(st.Symbol, st.Style)
 	return append(out, table.Span{Text: " ", Style: st.Style}, table.Span{Text: word, Style: st.Style})

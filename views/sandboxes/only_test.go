@@ -108,7 +108,7 @@ func TestHealthCountsAndFails(t *testing.T) {
 	}
 	s.p.Script(fake.OpList, "", fake.Step{Err: fake.RateLimited(18 * time.Second)})
 	s.poll()
-	if word, _ := s.store.Health()[0].Word(s.Clock.Now()); !strings.HasPrefix(word, "429, ") {
+	if word, _ := s.store.Health()[0].WordIn(nil, s.Clock.Now()); !strings.HasPrefix(word, "429, ") {
 		t.Errorf("word %q", word)
 	}
 }

@@ -19,8 +19,6 @@ const (
 	backoffMax = time.Minute
 	// pauseDefault is the wait after a 429 that names none.
 	pauseDefault = 30 * time.Second
-	// slowAfter is when an answer that has not come is said to be late.
-	slowAfter = 4 * time.Second
 )
 
 // source is the state of polling one provider. Each has its own clock and its
@@ -106,7 +104,7 @@ func (s *source) chip(now time.Time, tr *lang.Catalog) (text string, level chipL
 		return name + " 429 " + present.Duration(s.pausedUntil.Sub(now)+time.Second-1), chipWarn
 	case s.err != nil:
 		return name + " " + string(client.CodeOf(s.err)), chipError
-	case s.inFlight && now.Sub(s.startAt) > slowAfter:
+	case s.inFlight && now.Sub(s.startAt) > present.Late:
 		return name + " " + present.Duration(now.Sub(s.startAt)), chipWarn
 	case !s.loaded && !s.cachedAt.IsZero():
 		return tr.T("%s of %s", name, asOf(s.cachedAt, now, tr)), chipIdle

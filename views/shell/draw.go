@@ -116,6 +116,7 @@ func (s *Screen) drawPane(scr uv.Screen, p *pane, focused bool) *tea.Cursor {
 		return nil
 	}
 	w := s.view(p)
+	p.s.drawn = true
 	// Not while the terminal is about to be given away: the framework writes the
 	// cursor of its last frame after the one of the next, so that it would stay.
 	w.SetFocused(focused && s.Captures() && !s.raw)

@@ -279,6 +279,7 @@ func (m *Manager) changed(s *session) tea.Cmd {
 		s.said = true
 		return tea.Batch(ui.Cmd(endedMsg{s}), m.count(s.key), m.stopRecording(s))
 	}
+	s.pace(m.env.Pace)
 	return m.wait(s)
 }
 

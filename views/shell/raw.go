@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"abxdash/keymap"
@@ -27,57 +25,41 @@ func (s *Screen) rawWhenReady() tea.Cmd {
 	if !s.raw || l == nil || p == nil || s.expiry != nil || s.closed {
 		return nil
 	}
-	leader, err := attach.ParseLeader(s.env.Keys.Leader())
+	keys, err := rawKeys(s.env.Keys)
 	if err != nil {
 		s.raw = false
 		return ui.Toast(ui.ToastWarn, err.Error())
 	}
 	s.expiry = present.FollowExpiry(s.env.Ctx, p, s.sb, s.env.Now, s.opts.Manager.opts.ReadOnly).In(s.env.Lang)
-	s.inRaw = newRawShell(s, rawKeys(s.env.Keys))
+	s.inRaw = newRawShell(s, keys)
 	return attach.Command(s.env.Ctx, l, attach.Options{
-		Leader: leader, Detach: s.inRaw.keys.detach, Keys: s.inRaw.keys.leave, Hint: s.inRaw.keys.hint,
+		Leader: keys.Leader, Detach: keys.Detach, Keys: keys.For(leavesRaw),
+		Hint:  keys.Hint(s.env.Keys, func(a keymap.Action) bool { return a != keymap.ShellRaw }),
 		Alert: s.expiry.Alert, Handle: s.inRaw.handle, Calls: s.inRaw.calls, Status: s.inRaw.status,
 		Lang: s.env.Lang,
 	})
 }
 
-// secondKeys are the keys after the leader in raw attach.
-type secondKeys struct {
-	detach  rune
-	leave   string
-	hint    string
-	actions map[rune]keymap.Action
-}
-
-// rawKeys are the same keys as in a pane. Those that need the dashboard leave
-// the raw terminal; most of them come back to it.
-func rawKeys(m *keymap.Map) secondKeys {
-	out := secondKeys{detach: 'd', actions: map[rune]keymap.Action{}}
-	prefix := m.Leader() + " "
-	var hints []string
-	for _, b := range m.Bindings([]keymap.Context{keymap.Shell}) {
-		for i, k := range b.Keys {
-			rest, ok := strings.CutPrefix(k, prefix)
-			r := []rune(rest)
-			if !ok || len(r) != 1 || b.Action == keymap.ShellRaw {
-				continue
-			}
-			if i == 0 && b.Short != "" {
-				hints = append(hints, rest+" "+b.Short)
-			}
-			out.actions[r[0]] = b.Action
-			switch b.Action {
-			case keymap.ShellDetach:
-				out.detach = r[0]
-			case keymap.ShellExtend, keymap.ShellNext, keymap.ShellPrev, keymap.ShellNew, keymap.ShellPaste,
-				keymap.ShellRecord, keymap.ShellRecordInput:
-			default:
-				out.leave += rest
-			}
+// rawKeys are the same keys as in a pane.
+func rawKeys(m *keymap.Map) (attach.SecondKeys, error) {
+	keys, err := attach.KeysOf(m)
+	for r, a := range keys.Actions {
+		if a == keymap.ShellRaw { // it has the whole terminal
+			delete(keys.Actions, r)
 		}
 	}
-	out.hint = strings.Join(hints, " · ")
-	return out
+	return keys, err
+}
+
+// leavesRaw reports whether an action needs the dashboard. Most of them come
+// back to the raw terminal.
+func leavesRaw(a keymap.Action) bool {
+	switch a {
+	case keymap.ShellExtend, keymap.ShellNext, keymap.ShellPrev, keymap.ShellNew, keymap.ShellPaste,
+		keymap.ShellRecord, keymap.ShellRecordInput:
+		return false
+	}
+	return true
 }
 
 // left goes on after the raw terminal was left, with the key that left it.
@@ -86,7 +68,7 @@ func (s *Screen) left(m attach.DoneMsg) tea.Cmd {
 	if s.expiry == nil || x == nil || m.Result.Session != x.live {
 		return nil
 	}
-	later := s.inRaw.later()
+	later, keys := s.inRaw.later(), s.inRaw.keys
 	s.inRaw = nil
 	s.sb = s.expiry.Sandbox()
 	s.expiry.Stop()
@@ -94,7 +76,7 @@ func (s *Screen) left(m attach.DoneMsg) tea.Cmd {
 	updated := tea.Batch(ui.Cmd(present.UpdatedMsg{Sandbox: s.sb.Clone()}), later)
 	switch m.Result.Reason {
 	case attach.Detached:
-		return tea.Batch(updated, s.leftWith(rawKeys(s.env.Keys).actions[m.Result.Key]))
+		return tea.Batch(updated, s.leftWith(keys.Actions[m.Result.Key]))
 	case attach.Failed:
 		s.raw = false
 		return tea.Batch(updated, ui.Toast(ui.ToastError, present.ErrorLine(m.Result.Err)))

@@ -18,7 +18,7 @@ import (
 // goroutine, and what it has to learn is kept for later.
 type rawShell struct {
 	s     *Screen
-	keys  secondKeys
+	keys  attach.SecondKeys
 	calls chan func() *term.Session
 	// running are commands whose messages have not come yet.
 	running []chan tea.Msg
@@ -34,7 +34,7 @@ const noteTime = 10 * time.Second
 // maxCalls bounds what keys have under way at once.
 const maxCalls = 8
 
-func newRawShell(s *Screen, keys secondKeys) *rawShell {
+func newRawShell(s *Screen, keys attach.SecondKeys) *rawShell {
 	return &rawShell{s: s, keys: keys, calls: make(chan func() *term.Session, maxCalls)}
 }
 
@@ -55,7 +55,7 @@ func (r *rawShell) tell(note string) { r.note, r.noteAt = note, r.s.env.Now() }
 
 // handle implements attach.Options.
 func (r *rawShell) handle(key rune) attach.Verdict {
-	switch a := r.keys.actions[key]; a {
+	switch a := r.keys.Actions[key]; a {
 	case keymap.ShellExtend:
 		r.s.expiry.Extend()
 	case keymap.ShellNext, keymap.ShellPrev:
@@ -70,7 +70,9 @@ func (r *rawShell) handle(key rune) attach.Verdict {
 		r.paste()
 	case keymap.ShellRecord, keymap.ShellRecordInput:
 		if cmd := r.s.record(a == keymap.ShellRecordInput); cmd != nil {
-			r.run(cmd, func(msg tea.Msg) *term.Session {
+			// What is typed meanwhile waits: it is to be recorded, and another key would
+			// take this one's answer for its own.
+			return r.run(cmd, func(msg tea.Msg) *term.Session {
 				r.cmds = append(r.cmds, ui.Cmd(msg))
 				r.tell(recordingNote(msg, r.s.env.Lang))
 				return nil

@@ -42,7 +42,7 @@ func (m *Manager) look(sb client.Sandbox) (tea.Cmd, bool) {
 		return nil, false
 	}
 	m.looked[key] = true
-	ctx, owner, open := m.env.Ctx, m.opts.Owner, m.sessions
+	ctx, owner, open, note := m.env.Ctx, m.opts.Owner, m.sessions, m.env.Lang.T("earlier output is not available")
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, lookTime)
 		defer cancel()
@@ -60,10 +60,28 @@ func (m *Manager) look(sb client.Sandbox) (tea.Cmd, bool) {
 			s := &session{key: key, sizes: make(chan client.Size, 1), sized: true, rec: &recorder{}, open: open}
 			// One row less than any pane: the true size then comes as a change, and
 			// the program draws itself again.
-			out.joined = append(out.joined, joined{s: s, proc: proc, live: s.begin(proc, 79, 2), name: f.Name})
+			out.joined = append(out.joined, joined{s: s, proc: proc, live: s.beginOver(&noted{stream{proc}, note}, proc, 79, 2), name: f.Name})
 		}
 		return out
 	}, true
+}
+
+// noted is a stream that begins with a dim line of ours. Providers do not send
+// again what a shell has written, and an empty scroll-back alone would look as
+// if there had been nothing.
+type noted struct {
+	stream
+	note string
+}
+
+// Next implements term.Stream.
+func (n *noted) Next() ([]byte, error) {
+	if n.note == "" {
+		return n.stream.Next()
+	}
+	line := "\x1b[2m" + n.note + "\x1b[m\r\n"
+	n.note = ""
+	return []byte(line), nil
 }
 
 // found takes the shells over.

@@ -300,8 +300,12 @@ func (s *Screen) key(m tea.KeyPressMsg) tea.Cmd {
 	}
 	if l := s.live(); l != nil {
 		w := s.pane().widget
+		if !w.Selected() && w.Scrolled() == 0 {
+			s.env.Pace.Still()
+		}
 		w.ClearSelection()
 		w.ScrollBottom()
+		s.cur().asked = true
 		l.Key(m)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"abxdash/client"
+	"abxdash/ui"
 	"abxdash/ui/lang"
 	"abxdash/ui/term"
 	"abxdash/views/present"
@@ -28,8 +29,11 @@ type session struct {
 	// sizes gets the size of the pane once, for a shell that is being started.
 	sizes chan client.Size
 	sized bool
-	rec   *recorder
-	open  *openSessions
+	// drawn is set while what it shows is on the screen as it was at its last
+	// change, and asked from a key until the first change after it.
+	drawn, asked bool
+	rec          *recorder
+	open         *openSessions
 }
 
 // openSessions are the terminal sessions that run, whether or not the loop
@@ -80,11 +84,16 @@ func (o *openSessions) closeAll() {
 
 // begin makes the terminal of a process.
 func (s *session) begin(proc client.Process, cols, rows int) *term.Session {
+	return s.beginOver(stream{proc}, proc, cols, rows)
+}
+
+// beginOver is begin with another stream of the process.
+func (s *session) beginOver(over term.Stream, proc client.Process, cols, rows int) *term.Session {
 	o := term.SessionOptions{OnOutput: s.rec.output, OnInput: s.rec.input, OnResize: s.rec.resize, Priority: &s.open.priority}
 	if h, ok := proc.(interface{ Replaying() bool }); ok {
 		o.Replaying = h.Replaying
 	}
-	live := term.NewSession(stream{proc}, cols, rows, o)
+	live := term.NewSession(over, cols, rows, o)
 	s.open.add(s, live)
 	return live
 }
@@ -112,6 +121,19 @@ func (s *session) ending(tr *lang.Catalog) string {
 		return present.ErrorLine(end.Err)
 	}
 	return tr.T("shell ended: %s", tr.Word(s.proc.Exit().String()))
+}
+
+// pace says how soon a change is to be seen: at once when it is the first one
+// after a key, which is its echo most of the time, and not at all when the last
+// frame did not show this shell.
+func (s *session) pace(p *ui.Pace) {
+	switch {
+	case s.asked:
+		p.Soon()
+	case !s.drawn:
+		p.Still()
+	}
+	s.drawn, s.asked = false, false
 }
 
 // fit tells the shell the size of its pane.

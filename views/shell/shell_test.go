@@ -181,6 +181,10 @@ func TestReconnectAfterRestart(t *testing.T) {
 	d = w.open(shell.ManagerOptions{}, nil)
 	d.UntilShows("1 [work]")
 	d.Until("two shells", func() bool { return d.counts.n == 2 })
+	if d.Shows("set-2") {
+		t.Error("earlier output is there after all; the note about it is wrong")
+	}
+	d.UntilShows("earlier output is not available")
 	d.line("echo $x-$((2+3))", "kept-5")
 	if d.Shows("bobs") {
 		t.Error("somebody else's shell was joined")

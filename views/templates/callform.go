@@ -200,7 +200,8 @@ func (f *callForm) values() map[string]string {
 
 // Size implements ui.Overlay.
 func (f *callForm) Size(maxW, maxH int) (w, h int) {
-	return min(maxW, 72), min(maxH, f.form.Height()+3)
+	w = min(maxW, 72)
+	return w, min(maxH, f.form.Height(w-4)+3)
 }
 
 // Draw implements ui.Overlay.

@@ -60,7 +60,7 @@ func (s *Screen) newTable() *table.Table[*row] {
 			{Key: "size", Title: tr.T("CPU/MEM"), Min: 8, Max: 10, Priority: 5, Align: table.Right, Cell: cell(size, nil)},
 			{Key: colUsed, Title: tr.T("USED BY"), Min: 7, Priority: 2, Align: table.Right, Cell: cell(used, nil), Compare: func(a, b *row) int { return cmp.Compare(len(a.used), len(b.used)) }},
 			{Key: colState, Title: tr.T("STATUS"), Min: 10, Max: 14, Priority: 1, Cell: s.stateCell, Compare: func(a, b *row) int { return strings.Compare(a.info.State, b.info.State) }},
-			{Key: colAge, Title: tr.T("AGE"), Min: 5, Priority: 4, Align: table.Right, Cell: cell(s.age, nil), Compare: func(a, b *row) int { return a.info.CreatedAt.Compare(b.info.CreatedAt) }},
+			{Key: colAge, Title: tr.T("AGE"), Min: 5, Priority: 4, Align: table.Right, Cell: cell(s.age, nil), Compare: func(a, b *row) int { return b.info.CreatedAt.Compare(a.info.CreatedAt) }},
 		},
 	})
 }

@@ -353,7 +353,8 @@ func (m *Manager) maker(target tpl.Target, native *Native) (client.TemplateMaker
 
 // Size implements ui.Overlay.
 func (d *deployForm) Size(maxW, maxH int) (w, h int) {
-	return min(maxW, 76), min(maxH, d.form.Height()+5)
+	w = min(maxW, 76)
+	return w, min(maxH, d.form.Height(w-4)+5)
 }
 
 // Draw implements ui.Overlay.
@@ -365,7 +366,11 @@ func (d *deployForm) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		return nil
 	}
 	in = uv.Rect(in.Min.X+1, in.Min.Y, in.Dx()-2, in.Dy())
-	h := min(d.form.Height(), max(1, in.Dy()-2))
+	below := 1 // the keys
+	if d.err != nil {
+		below = 3 // and what is wrong, with a hint
+	}
+	h := min(d.form.Height(in.Dx()), max(1, in.Dy()-below))
 	cur := d.form.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), h), t)
 	if d.err != nil {
 		y := in.Min.Y + h
@@ -386,12 +391,9 @@ func (d *deployForm) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 
 // drawHints paints keys and what they do into the last row of in.
 func drawHints(scr uv.Screen, in uv.Rectangle, env ui.Env, hints [][2]string) {
-	x, y := in.Min.X+2, in.Max.Y-1
+	list := make([]draw.Hint, 0, len(hints))
 	for _, h := range hints {
-		if h[0] == "" {
-			continue
-		}
-		x += draw.Text(scr, x, y, in.Max.X-x, h[0], env.Theme.Keys.Key)
-		x += draw.Text(scr, x, y, in.Max.X-x, " "+h[1]+"   ", env.Theme.Keys.Help)
+		list = append(list, draw.Hint{Key: h[0], What: h[1]})
 	}
+	draw.Hints(scr, uv.Rect(in.Min.X+2, in.Min.Y, in.Dx()-2, in.Dy()), env.Theme, list...)
 }

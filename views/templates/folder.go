@@ -3,14 +3,12 @@ package templates
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 
-	"abxdash/client"
 	"abxdash/keymap"
 	tpl "abxdash/templates"
 	"abxdash/theme"
@@ -153,11 +151,10 @@ func (m *Manager) edit(dir, name string) tea.Cmd {
 	if m.opt.RunEditor != nil {
 		return m.opt.RunEditor(path, done)
 	}
-	argv, err := client.CommandLine(m.opt.Editor)
-	if err != nil || argv[0] == "sh" {
-		return ui.Toast(ui.ToastError, m.env.Lang.T("set $VISUAL or $EDITOR to the name of an editor, with options if it needs any"))
+	cmd, err := present.EditorCommand(context.WithoutCancel(m.env.Ctx), m.env.Lang, m.opt.Editor, path)
+	if err != nil {
+		return ui.Toast(ui.ToastError, err.Error())
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(m.env.Ctx), argv[0], append(argv[1:], path)...)
 	cmd.Dir = dir
 	return tea.ExecProcess(cmd, done)
 }

@@ -3,7 +3,6 @@ package templates
 import (
 	"fmt"
 	"hash/fnv"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -189,21 +188,8 @@ func (r *Run) show(step int) {
 
 // save writes the log into the current folder, under a name that is free.
 func (r *Run) save() tea.Cmd {
-	text, tr := r.pane.Text(), r.env.Lang
-	path := filepath.Join(r.m.opt.Dir, fmt.Sprintf("%s-%s.log", filepath.Base(r.j.dir), r.env.Now().Format("20060102-150405")))
-	return func() tea.Msg {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			_, err = f.WriteString(text)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-		}
-		if err != nil {
-			return ui.ToastMsg{Level: ui.ToastError, Text: tr.T("save the log: %s", present.ErrorLine(err))}
-		}
-		return ui.ToastMsg{Level: ui.ToastOK, Text: tr.T("saved %s", present.Clean(path))}
-	}
+	name := fmt.Sprintf("%s-%s.log", filepath.Base(r.j.dir), r.env.Now().Format("20060102-150405"))
+	return present.SaveLog(r.env.Lang, r.m.opt.Dir, name, r.pane.Text())
 }
 
 // Signature implements ui.Timed: a running step counts its seconds.

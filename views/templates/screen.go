@@ -54,7 +54,7 @@ func (s *Screen) Init(env ui.Env) tea.Cmd {
 	s.env = env
 	s.disk = newCatalogue(s.m, env.Ctx)
 	s.table = s.newTable()
-	s.table.SetSort(colAge, true)
+	s.table.SetSort(colAge, false)
 	s.folders = s.newFolderTable()
 	s.listed = s.m.listed - 1
 	s.sync()

@@ -28,7 +28,7 @@ func (w *Wizard) Draw(scr uv.Screen, area uv.Rectangle) *tea.Cursor {
 		left = uv.Rect(rest.Min.X, rest.Min.Y, width, rest.Dy())
 		right = uv.Rect(rest.Min.X+width, rest.Min.Y, rest.Dx()-width, rest.Dy())
 	case rest.Dy() >= 14:
-		h := min(w.form.Height()+5, rest.Dy()/2)
+		h := min(w.form.Height(rest.Dx()-4)+5, rest.Dy()/2)
 		left = uv.Rect(rest.Min.X, rest.Min.Y, rest.Dx(), h)
 		right = uv.Rect(rest.Min.X, rest.Min.Y+h, rest.Dx(), rest.Dy()-h)
 	}
@@ -64,7 +64,7 @@ func (w *Wizard) drawForm(scr uv.Screen, r uv.Rectangle) *tea.Cursor {
 		in = draw.Box(scr, r, t, stepNames(w.env.Lang)[w.d.step], t.Border.Focused, t.Border.TitleFocused)
 	}
 	in = uv.Rect(in.Min.X+1, in.Min.Y, max(in.Dx()-2, 0), in.Dy())
-	h := min(w.form.Height(), max(in.Dy(), 1))
+	h := min(w.form.Height(in.Dx()), max(in.Dy(), 1))
 	cur := w.form.Draw(scr, uv.Rect(in.Min.X, in.Min.Y, in.Dx(), h), t)
 	y := in.Min.Y + h
 	say := func(text string, error bool) {
