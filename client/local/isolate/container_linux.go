@@ -286,6 +286,10 @@ func copyFile(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
+	// One that is there may be read-only.
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.WriteFile(to, data, 0o600); err != nil {
 		return err
 	}
