@@ -63,15 +63,28 @@ func (p *program) open(_ context.Context, method string, params json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	r.next++
-	c := &execCall{r: r, id: r.next, ch: make(chan wire.Message, 64), done: make(chan struct{})}
-	r.calls[c.id] = c
-	r.mu.Unlock()
+	c, err := r.call()
+	if err != nil {
+		return nil, err
+	}
 	if err := r.write(wire.Message{ID: c.id, Method: method, Params: params}); err != nil {
 		c.close()
 		return nil, errPlugin{"the plug-in does not take calls: " + r.reason(err)}
 	}
+	return c, nil
+}
+
+// call registers a call. One that comes after the failure, while the process is
+// on its way out, would wait in vain: nobody is left to end it.
+func (r *run) call() (*execCall, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why != "" {
+		return nil, errPlugin{"the plug-in failed: " + r.why}
+	}
+	r.next++
+	c := &execCall{r: r, id: r.next, ch: make(chan wire.Message, 64), done: make(chan struct{})}
+	r.calls[c.id] = c
 	return c, nil
 }
 

@@ -264,6 +264,23 @@ func timeMutants() []mutant {
 	}
 }
 
+func allMutants() []mutant { return slices.Concat(confirmMutants(), targetMutants(), timeMutants()) }
+
+// TestMutantsApply holds that each mutant can still be made, so that a change of
+// the source is followed here at once.
+func TestMutantsApply(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range allMutants() {
+		m.overlay(t, root)
+		if m.old == m.new || len(m.red) == 0 {
+			t.Errorf("%s: changes or expects nothing", m.what)
+		}
+	}
+}
+
 // TestMutants breaks the promises about killing one at a time and expects a red
 // test for each. It takes minutes, so it runs only when it is asked for:
 //
@@ -276,7 +293,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := slices.Concat(confirmMutants(), targetMutants(), timeMutants())
+	all := allMutants()
 	if !greenAtFirst(t, root, all) {
 		t.Fatal("the tests are red without a mutant")
 	}
