@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,10 +77,15 @@ func TestImportsPointOneWay(t *testing.T) {
 
 // checkView holds the rules for screens: a view imports interfaces of the
 // client only, and no other view but views/present. The commands in views/cli
-// are handed their providers too.
+// are handed their providers too. Package views/app puts all together and is
+// known to main alone.
 func checkView(t *testing.T, p pkg) {
 	t.Helper()
-	if !under(p.ImportPath, "abxdash/views") {
+	const whole = "abxdash/views/app"
+	if slices.Contains(p.Imports, whole) && p.ImportPath != "abxdash" {
+		t.Errorf("%s imports %s: only main may", p.ImportPath, whole)
+	}
+	if !under(p.ImportPath, "abxdash/views") || p.ImportPath == whole {
 		return
 	}
 	for _, d := range p.Imports {

@@ -30,7 +30,7 @@ type source struct {
 	files map[string]*ast.File
 }
 
-// parseSource reads package main and everything below ui and views but the commands.
+// parseSource reads everything below ui and views but the commands.
 func parseSource(t *testing.T) source {
 	t.Helper()
 	s := source{set: token.NewFileSet(), files: map[string]*ast.File{}}
@@ -44,15 +44,6 @@ func parseSource(t *testing.T) source {
 			t.Fatal(err)
 		}
 		s.files[filepath.ToSlash(rel)] = f
-	}
-	wiring, err := filepath.Glob(filepath.Join(root, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range wiring {
-		if !strings.HasSuffix(path, "_test.go") {
-			add(path)
-		}
 	}
 	for _, top := range []string{"ui", "views"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {

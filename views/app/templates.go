@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -44,8 +44,8 @@ func (w *world) templateBase(provider string) string {
 }
 
 // engine is the Docker engine that builds templates.
-func engine() (deploy.Engine, error) {
-	return docker.New(docker.Config{UserAgent: "abxdash/" + version})
+func (w *world) engine() (deploy.Engine, error) {
+	return docker.New(docker.Config{UserAgent: "abxdash/" + w.version})
 }
 
 // native is the native API of Express, for whoever has an access key pair.
@@ -67,7 +67,7 @@ func (w *world) native(region, team string) (cli.NativeTemplates, error) {
 	}
 	api, err := acs.New(acs.Config{
 		Credentials: acs.Credentials{AccessKeyID: id.Reveal(), AccessKeySecret: secret.Reveal()},
-		Region:      region, UserAgent: "abxdash/" + version,
+		Region:      region, UserAgent: "abxdash/" + w.version,
 	})
 	if err != nil {
 		return cli.NativeTemplates{}, err
@@ -87,7 +87,7 @@ func (w *world) addTemplates(o *ui.Options, f cli.Flags, conf config.Config, sc 
 		Dir: w.workDir(), Folders: templateFolders(conf, w.folders.Home), Home: w.folders.Home, Targets: templateTargets(f, sc.providers),
 		Setting: func(name string) string { return settingOf(from.Keys, name) },
 		Base:    func(provider string) string { return bases[provider] },
-		CheckIn: sc.providers.Get(local.Name), Python: tpl.Interpreter(), Engine: engine, Editor: editor(),
+		CheckIn: sc.providers.Get(local.Name), Python: tpl.Interpreter(), Engine: w.engine, Editor: editor(),
 		Native: func(region string) (templates.Native, error) {
 			n, err := w.native(region, "")
 			return templates.Native{Maker: n.Maker, Login: n.Login}, err

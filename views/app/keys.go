@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -71,5 +71,5 @@ func (w *world) expressAccount() (credentials.Account, acs.Config, error) {
 	if a.RegionName.Set() || a.Domain.Set() {
 		p.Region = ""
 	}
-	return a, acs.Config{Region: p.Region, Legacy: p.Legacy, UserAgent: "abxdash/" + version}, err
+	return a, acs.Config{Region: p.Region, Legacy: p.Legacy, UserAgent: "abxdash/" + w.version}, err
 }

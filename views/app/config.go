@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (w *world) registryOptions(f cli.Flags) (registry.Options, error) {
 // optionsOf reads the keys that go with a configuration.
 func (w *world) optionsOf(conf config.Config, f cli.Flags) registry.Options {
 	return registry.Options{
-		Config: conf, Keys: w.keys(), Only: f.Provider, RequestTimeout: f.RequestTimeout, Version: version, Logger: w.log, StateDir: w.folders.State,
+		Config: conf, Keys: w.keys(), Only: f.Provider, RequestTimeout: f.RequestTimeout, Version: w.version, Logger: w.log, StateDir: w.folders.State,
 	}
 }
 

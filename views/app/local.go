@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (w *world) local(cli.Flags) (cli.Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := registry.NewLocal(conf, version, w.log)
+	p, err := registry.NewLocal(conf, w.version, w.log)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (w *world) checks(ctx context.Context, f cli.Flags) []cli.Check {
 	levels := map[doctor.Level]cli.Level{doctor.OK: cli.OK, doctor.Note: cli.Note, doctor.Warn: cli.Warn, doctor.Fail: cli.Fail}
 	var out []cli.Check
 	for _, c := range doctor.Run(ctx, doctor.Options{
-		Version: version, Folders: w.folders, Log: w.log, Keys: w.keys, LookupEnv: os.LookupEnv,
+		Version: w.version, Folders: w.folders, Log: w.log, Keys: w.keys, LookupEnv: os.LookupEnv,
 		Load: func() (registry.Options, error) { return w.registryOptions(f) },
 	}) {
 		line := cli.Check{Name: c.Name, Status: levels[c.Level], Detail: c.Detail, Hint: c.Hint}
