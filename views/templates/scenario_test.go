@@ -213,7 +213,7 @@ func TestScenariosWizard(t *testing.T) {
 		}},
 		{"from what was done in a sandbox", []string{
 			"keys M n left left", "see < sandbox >", "see it is only read", "keys down", "see < cloud/i-db >", "keys enter", "see no find (E4000)", "keys left", "see < cloud/i-web >", "keys enter",
-			"see Left out", `see .ssh/id\u001b[2J: a key`, "keys esc", "see requests==2.32.0", "keys ctrl+s", "see files written into my-template", "file my-template/home/work/app.py kept",
+			"see Left out", `see .ssh/id\u001b[2J: a key`, "keys esc", "see requests==2.32.0", "keys ctrl+s", "see files written into my-template", "file my-template/home/src/app.py kept",
 		}},
 		{"a Dockerfile that is not there", []string{"keys M n left left left down", "type nope", "keys enter", "see (E4000)", "see dockerfile"}},
 	})

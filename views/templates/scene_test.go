@@ -240,7 +240,7 @@ func sit(t *testing.T, o setup) *desk {
 				return capture.Found{}, &client.Error{Op: "look", Code: client.CodeFiles, Message: "no find"}
 			}
 			return capture.Found{
-				Changes: scaffold.Changes{Files: []scaffold.File{{Path: "work/app.py", Data: []byte("print('kept')\n")}}, Python: []string{"requests==2.32.0"}},
+				Changes: scaffold.Changes{Files: []scaffold.File{{Path: "src/app.py", Data: []byte("print('kept')\n")}}, Python: []string{"requests==2.32.0"}},
 				Left:    []capture.Left{{Path: ".ssh/id\x1b[2J", Why: "a key"}},
 			}, nil
 		},

@@ -69,7 +69,7 @@ func TestRealAgent(t *testing.T) {
 		t.Errorf("metrics: %d %s", status, text)
 	}
 	// What PID 1 alone may read is not served.
-	for _, path := range []string{"/proc/1/environ", "/proc/self/fd/3", "/proc/1/root/etc/passwd"} {
+	for _, path := range []string{ofPID1("environ"), "/proc/self/fd/3", ofPID1("root", "etc", "passwd")} {
 		if status, text := get(http.MethodGet, "/files?path="+path, "t0ken", nil); status == http.StatusOK {
 			t.Errorf("%s is served: %q", path, text)
 		}
