@@ -48,7 +48,7 @@ func ambiguousIsWide() bool {
 // runProgram runs a program until it is left, which is no error, or until this
 // process is told to go. op names it where the terminal fails.
 func runProgram(ctx context.Context, op string, program *tea.Program) error {
-	stop := quitOnSignal(program)
+	stop := quitWhenTold(program)
 	_, err := program.Run()
 	sig := stop()
 	switch {
@@ -60,11 +60,19 @@ func runProgram(ctx context.Context, op string, program *tea.Program) error {
 	return nil // left, or at the end of ctx
 }
 
-// quitOnSignal ends the program at once, with a clean terminal, when this
-// process is told to go. stop returns the signal, or nil.
-func quitOnSignal(p *tea.Program) (stop func() os.Signal) {
+// quitWhenTold ends the program at once, with a clean terminal, when this process
+// is told to go, or when its terminal is gone: the signal for that goes to the
+// session's first process, which need not be this one, nor hand it on. Started by
+// make or a script, the program would stay for ever. stop returns the signal, or nil.
+func quitWhenTold(p *tea.Program) (stop func() os.Signal) {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	look := watchHangup(os.Stdin, func() {
+		select {
+		case ch <- syscall.SIGHUP:
+		default: // it has been told already
+		}
+	})
 	done := make(chan struct{})
 	got := make(chan os.Signal, 1)
 	go func() {
@@ -78,6 +86,7 @@ func quitOnSignal(p *tea.Program) (stop func() os.Signal) {
 	}()
 	return func() os.Signal {
 		signal.Stop(ch)
+		look()
 		close(done)
 		return <-got
 	}
