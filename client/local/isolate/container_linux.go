@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"abxdash/client"
 	"abxdash/client/docker"
@@ -238,14 +237,8 @@ func (c *Containers) KillByIdentity(ctx context.Context, id Identity) error {
 	// Without an engine this ends it, unless it is frozen; and with one at once.
 	err := signalIdentity(id, syscall.SIGKILL)
 	err = errors.Join(err, c.removeByPID(ctx, id.PID))
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for alive(id) {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("kill the sandbox: %w", ctx.Err()), err)
-		}
+	if late := gone(ctx, id); late != nil {
+		return errors.Join(late, err)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func newParts(cfg Config) (*parts, error) {
 	if cfg.Listener != nil {
 		p.add(partListener, cfg.Listener, false)
 	}
-	if p.egress, err = containerEgress(cfg); err != nil || p.egress == nil {
+	if p.egress, err = prepareEgress(cfg); err != nil || p.egress == nil {
 		return p, err
 	}
 	end, err := p.egress.open()
@@ -78,18 +78,6 @@ func newParts(cfg Config) (*parts, error) {
 	return p, err
 }
 
-// containerEgress is the proxy of a sandbox; nil is none.
-func containerEgress(cfg Config) (*egress, error) {
-	if cfg.Network != NetworkProxy {
-		return nil, nil //nolint:nilnil // both are a fine answer
-	}
-	rules, err := parseEgress(cfg.Egress)
-	if err != nil {
-		return nil, err
-	}
-	return &egress{policy: newEgressPolicy(rules)}, nil
-}
-
 // release closes what only init needs.
 func (p *parts) release() {
 	closeFiles(p.mine)
@@ -97,7 +85,7 @@ func (p *parts) release() {
 }
 
 // undo takes back what was made for a sandbox that does not start.
-func (p *parts) undo() error {
+func (p *parts) undo() {
 	p.egress.close()
 	if p.control != nil {
 		_ = p.control.Close()
@@ -107,7 +95,6 @@ func (p *parts) undo() error {
 			_ = f.Close()
 		}
 	}
-	return nil
 }
 
 // send hands them over. From then on only init holds its ends.

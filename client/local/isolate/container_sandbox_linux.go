@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"abxdash/client"
 )
 
 // Container is one running sandbox of level container, held by the process that
@@ -55,12 +53,7 @@ func newContainer(c *Containers, container string, l Limits, p *parts) *Containe
 
 // bringUp configures init and waits until it serves.
 func (s *Container) bringUp(ctx context.Context, conf initConfig, p *parts) error {
-	stop := context.AfterFunc(ctx, func() {
-		past := time.Unix(1, 0)
-		_ = p.status.SetReadDeadline(past)
-		_ = s.life.SetWriteDeadline(past)
-	})
-	defer stop()
+	defer bound(ctx, p.status, s.life)()
 	err := sendConfig(s.life, conf)
 	if answer := readStatus(p.status); answer != nil || err == nil {
 		err = answer // init's own words tell more than a broken pipe
@@ -98,11 +91,7 @@ const removePatience = 20 * time.Second
 func (s *Container) watch() {
 	_, _ = io.Copy(io.Discard, s.alive)
 	// Init's files close before the kernel has ended the rest, its status comes after.
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for alive(s.id) {
-		<-tick.C
-	}
+	_ = gone(context.Background(), s.id) // it cannot fail
 	ctx, cancel := context.WithTimeout(context.Background(), removePatience)
 	defer cancel()
 	// An engine that does not answer removes it when it is back.
@@ -211,18 +200,4 @@ func (s *Container) DiskUse(ctx context.Context) (uint64, error) {
 
 // SetEgress replaces what [NetworkProxy] lets through, from the next connection
 // on. A sandbox of another network has nothing to set: E9003.
-func (s *Container) SetEgress(e Egress) error {
-	const op = "change the network of a local sandbox"
-	rules, err := parseEgress(e)
-	switch {
-	case err != nil:
-		return client.Usagef(op, "%v", err)
-	case s.egress == nil:
-		return &client.Error{
-			Op: op, Provider: "local", Code: client.CodeConflict, Kind: client.ErrConflict,
-			Message: "it was started without the proxy that rules are for",
-		}
-	}
-	s.egress.policy.rules.Store(rules)
-	return nil
-}
+func (s *Container) SetEgress(e Egress) error { return s.egress.set(e) }

@@ -33,29 +33,34 @@ const (
 func (c *Containers) start(ctx context.Context, cfg Config, probe bool) (_ *Container, err error) {
 	ctx, cancel := context.WithTimeout(ctx, containerPatience)
 	defer cancel()
+	cfg.Level = client.IsolationContainer
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return nil, err
 	}
 	p, err := newParts(cfg)
 	defer p.release()
 	if err != nil {
-		return nil, errors.Join(err, p.undo())
+		p.undo()
+		return nil, err
 	}
 	defer p.status.Close()
 	dir, ln, err := c.folder(cfg)
 	if err != nil {
-		return nil, errors.Join(err, p.undo())
+		p.undo()
+		return nil, err
 	}
 	defer ln.Close()
 	// The name goes before any program of the sandbox runs.
 	defer func() { _ = os.Remove(filepath.Join(dir, "run", handSocket)) }()
 	spec, err := c.spec(cfg, dir)
 	if err != nil {
-		return nil, errors.Join(err, p.undo())
+		p.undo()
+		return nil, err
 	}
 	id, err := c.engine.CreateContainer(ctx, spec)
 	if err != nil {
-		return nil, errors.Join(err, p.undo())
+		p.undo()
+		return nil, err
 	}
 	s := newContainer(c, id, cfg.Limits.defaults(), p)
 	if err = c.meet(ctx, s, ln, p); err == nil {
@@ -202,12 +207,11 @@ func ownFolder(home, rel string) (string, error) {
 	return at, nil
 }
 
+// initConfig is what init is told. Its hostname is the engine's work.
 func (c *Containers) initConfig(cfg Config, probe bool) initConfig {
-	return initConfig{
-		Level: client.IsolationContainer, ID: cfg.ID, Home: HomePath, Env: cfg.Env, AccessToken: cfg.AccessToken,
-		Network: cfg.Network, EnvdVersion: cfg.EnvdVersion, Limits: cfg.Limits.defaults(), Mounts: cfg.Mounts,
-		Places: cfg.Places, Workdir: cfg.Workdir, Probe: probe,
-	}
+	conf := confOf(cfg)
+	conf.Home, conf.Hostname, conf.Probe = HomePath, "", probe
+	return conf
 }
 
 // meet starts the container and hands its first process what it needs.

@@ -141,12 +141,12 @@ func TestContainerNamesThatAreRefused(t *testing.T) {
 }
 
 func TestPartsOfAContainer(t *testing.T) {
-	cfg := Config{Network: NetworkProxy, Egress: Egress{Allow: []string{"*"}}, LogFile: os.Stderr}
+	cfg := Config{Level: client.IsolationContainer, Network: NetworkProxy, Egress: Egress{Allow: []string{"*"}}, LogFile: os.Stderr}
 	p, err := newParts(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = p.undo() }()
+	defer p.undo()
 	defer p.release()
 	dir := t.TempDir()
 	ln, err := listenIn(dir, handSocket)

@@ -55,8 +55,8 @@ func prepareEgress(cfg Config) (*egress, error) {
 	if cfg.Network != NetworkProxy {
 		return nil, nil //nolint:nilnil // both are a fine answer
 	}
-	if cfg.Level != client.IsolationNamespace {
-		return nil, client.Usagef(op, "a network by proxy needs the isolation level namespace")
+	if cfg.Level != client.IsolationNamespace && cfg.Level != client.IsolationContainer {
+		return nil, client.Usagef(op, "a network by proxy needs the isolation level namespace or container")
 	}
 	rules, err := parseEgress(cfg.Egress)
 	if err != nil {
@@ -98,19 +98,22 @@ func (e *egress) serve() error {
 }
 
 // setEgress replaces the rules. What is connected already stays so.
-func (s *Sandbox) setEgress(e Egress) error {
+func (s *Sandbox) setEgress(e Egress) error { return s.hold.egress.set(e) }
+
+// set replaces the rules; a nil egress has none.
+func (e *egress) set(to Egress) error {
 	const op = "change the network of a local sandbox"
-	rules, err := parseEgress(e)
+	rules, err := parseEgress(to)
 	switch {
 	case err != nil:
 		return client.Usagef(op, "%v", err)
-	case s.hold.egress == nil:
+	case e == nil:
 		return &client.Error{
 			Op: op, Provider: "local", Code: client.CodeConflict, Kind: client.ErrConflict,
 			Message: "it was started without the proxy that rules are for",
 		}
 	}
-	s.hold.egress.policy.rules.Store(rules)
+	e.policy.rules.Store(rules)
 	return nil
 }
 

@@ -451,13 +451,21 @@ func KillByIdentity(ctx context.Context, level client.Isolation, id Identity) er
 	if err := errors.Join(signalIdentity(id, sig), signalIdentity(id, syscall.SIGCONT)); err != nil {
 		return fmt.Errorf("kill the sandbox: %w", err)
 	}
+	if err := gone(ctx, id); err != nil {
+		return errors.Join(err, signalIdentity(id, syscall.SIGKILL))
+	}
+	return nil
+}
+
+// gone returns once the very process runs no more, or with ctx's error.
+func gone(ctx context.Context, id Identity) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for alive(id) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("kill the sandbox: %w", ctx.Err()), signalIdentity(id, syscall.SIGKILL))
+			return fmt.Errorf("kill the sandbox: %w", ctx.Err())
 		}
 	}
 	return nil
