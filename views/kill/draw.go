@@ -1,6 +1,8 @@
 package kill
 
 import (
+	"slices"
+
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
@@ -198,6 +200,9 @@ func (s *sheet) paintDetail(scr uv.Screen, r uv.Rectangle) {
 	draw.Text(scr, r.Min.X, r.Min.Y, r.Dx(), text, s.env.Theme.Text.Normal)
 }
 
+// roomForBack is the width from which on the way out is told in full.
+const roomForBack = 60
+
 func (s *sheet) paintKeys(scr uv.Screen, r uv.Rectangle) {
 	t, keys, tr := s.env.Theme, s.env.Keys, s.env.Lang
 	x := r.Min.X
@@ -210,23 +215,23 @@ func (s *sheet) paintKeys(scr uv.Screen, r uv.Rectangle) {
 		put(p, st)
 		put("   ", t.Text.Normal)
 	}
-	keep := tr.T("keep this one")
+	keep, back := tr.T("keep this one"), tr.T("back, nothing dies")
 	if s.lines[s.cursor].keep {
 		keep = tr.T("kill this one too")
 	}
-	for _, h := range []struct {
-		a    keymap.Action
-		text string
-	}{{keymap.SheetKeep, keep}, {keymap.SheetConfirm, tr.T("kill in 5 s")}, {keymap.NavBack, tr.T("back, nothing dies")}, {keymap.SheetPause, tr.T("pause instead")}} {
-		if h.a == keymap.SheetPause && s.pausable() == 0 {
-			continue
-		}
-		key := present.KeyIn(keys, keymap.Sheet, h.a)
-		if x+draw.Width(key+" "+h.text) > r.Max.X {
-			continue // half a hint is none
-		}
-		put(key, t.Keys.Key)
-		put(" "+h.text, t.Keys.Help)
-		x += 2
+	if r.Dx() < roomForBack {
+		back = tr.T("back")
 	}
+	key := func(a keymap.Action, what string) draw.Hint {
+		return draw.Hint{Key: present.KeyIn(keys, keymap.Sheet, a), What: what}
+	}
+	// The way out comes first where there is no room for all.
+	hints := []draw.Hint{key(keymap.NavBack, back), key(keymap.SheetKeep, keep)}
+	if s.prompt() == "" { // else that names the key
+		hints = slices.Insert(hints, 0, key(keymap.SheetConfirm, tr.T("kill in 5 s")))
+	}
+	if s.pausable() > 0 {
+		hints = append(hints, key(keymap.SheetPause, tr.T("pause instead")))
+	}
+	draw.Hints(scr, uv.Rect(x, r.Min.Y, r.Max.X-x, 1), t, hints...)
 }
